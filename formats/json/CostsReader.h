@@ -5,7 +5,8 @@
 //  "stages": [{"name": "s0", "forward_ns": 3, "input_grad_ns": 4,
 //              "weight_grad_ns": 2, "layers": ["wte", "h0"],
 //              "task_samples": 2}],
-//  "samples": 10, "microbatch_samples": 4, "target": "cpu", "dtype": "fp32"}
+//  "samples": 10, "microbatch_samples": 4, "target": "cpu", "dtype": "fp32",
+//  "threads": 2}
 //
 // A stage that recomputes may have "recompute_ns". `samples` is the number of
 // measurements per figure. Times are for whole micro-batches, also of a
@@ -52,6 +53,8 @@ struct Costs {
   int64_t microbatchSamples = 0;
   /// `cpu`, `fp32`; empty if they are not stated.
   std::string target, dtype;
+  /// Of each rank, while tasks were measured; 0 if it is not stated.
+  int64_t threads = 0;
 };
 
 template <typename T> class Table;

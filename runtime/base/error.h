@@ -65,6 +65,13 @@ inline Exit codeOf(const std::exception_ptr &exception) {
   }
 }
 
+/// What people are told about an exception.
+inline std::string reasonOf(const std::exception &exception) {
+  if (dynamic_cast<const std::bad_alloc *>(&exception))
+    return "out of memory";
+  return exception.what();
+}
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_BASE_ERROR_H

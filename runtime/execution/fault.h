@@ -9,7 +9,7 @@
 #ifndef RONDO_RUNTIME_EXECUTION_FAULT_H
 #define RONDO_RUNTIME_EXECUTION_FAULT_H
 
-#include "runtime/launch/phase.h"
+#include "runtime/launch/world.h"
 #include "runtime/transport/transport.h"
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 namespace rondo::runtime {
 
-/// What the command line says about processes; -1 and empty: not given.
+/// Options about processes; -1 and empty: not given.
 struct LaunchFlags {
   int32_t rank = -1, worldSize = -1, localRank = -1;
   /// host:port or file:///path.
@@ -21,7 +21,7 @@ struct LaunchFlags {
   std::string secretFile;
 };
 
-/// What is known about this process's place in a run.
+/// The place of this process in a run.
 struct Launch {
   /// The launcher's usual name: `torchrun`, `Open MPI`. Empty: nothing started
   /// several processes.

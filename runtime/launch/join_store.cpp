@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/deadline.h"
-#include "runtime/launch/listen.h"
 #include "runtime/launch/meeting_place.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/secret.h"
-#include "runtime/launch/tcp_store.h"
+#include "runtime/launch/socket.h"
+#include "runtime/launch/store_server.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,8 +16,8 @@
 
 using namespace rondo::runtime;
 
-/// Where process 0 listens: at the addresses by which the others come or, if
-/// that cannot be told, on all interfaces.
+/// The addresses at which process 0 listens: those that the others call. None
+/// if they are unknown: it then listens on all interfaces.
 static std::vector<std::string> addressesFor(const Rendezvous &where) {
   if (where.isLocal)
     return {loopbackAddress};
@@ -133,14 +133,15 @@ void Joining::sayOpen(const std::vector<std::string> &addresses) const {
   std::string places;
   for (const std::string &address : addresses)
     places += (places.empty() ? "" : " and ") + textOf({address, own.port});
-  params.note("this run is open to all who reach " +
+  params.note("no shared secret: anyone who can reach " +
               (places.empty() ? "port " + std::to_string(own.port) +
                                     " of any interface of this machine"
                               : places) +
-              ": set RONDO_SECRET or give --secret-file to all ranks");
+              " can join this run; set RONDO_SECRET or give --secret-file to "
+              "all ranks");
 }
 
-/// What process 0 has told.
+/// Takes the address and the secret that process 0 has published.
 HostPort Joining::use(const MeetingPlace &place) {
   HostPort address = place.address;
   // A secret that has been given is not replaced by another one.
@@ -151,7 +152,8 @@ HostPort Joining::use(const MeetingPlace &place) {
   return address;
 }
 
-/// Where to look for process 0, trying each port in turn; empty: not known yet.
+/// The address of process 0 in this attempt, each port in turn; nullopt: not
+/// known yet.
 std::optional<HostPort> Joining::addressAt(int attempt) {
   if (server)
     return own;
@@ -229,16 +231,16 @@ std::unique_ptr<Store> Joining::start(Socket connection, FrameReader reader,
   return store;
 }
 
-/// If other programs hold every port, process 0 cannot listen and cannot tell
-/// the others. A single port may be process 0's own, on a machine that is slow
-/// to answer.
+/// If other programs hold every port, process 0 cannot listen, and the others
+/// would not learn of it. A single port may be process 0's own, on a machine
+/// that is slow to answer.
 bool Joining::arePortsTaken() const {
   constexpr int rounds = 3;
   return numPorts > 1 && !server && occupied >= rounds * numPorts;
 }
 
-/// Who answers has another secret. At one of several ports it may be another
-/// run, and a file may be that of an earlier one: process 0 may still come.
+/// Whether another secret is final. With several ports, or a file of an earlier
+/// run, another run may have answered: process 0 may still come.
 bool Joining::isSecretRefused() const {
   constexpr int rounds = 3;
   return numPorts == 1 && where.file.empty() && refused >= rounds;

@@ -1,10 +1,10 @@
-//===- meeting_place.cpp - How process 0 tells the others where it is -----===//
+//===- meeting_place.cpp - Publishes the address of process 0 -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/launch/meeting_place.h"
 
 #include "runtime/base/error.h"
-#include "runtime/base/exclusive_file.h"
+#include "runtime/base/files.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -34,25 +34,12 @@ rondo::runtime::decodePlace(const std::string &text) {
 
 void rondo::runtime::writePlace(const std::string &path,
                                 const MeetingPlace &place) {
-  const std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
-  const std::string text = encode(place);
-  const int fd = makeExclusiveFile(temporary);
-  bool isWritten = fd >= 0 && write(fd, text.data(), text.size()) ==
-                                  static_cast<ssize_t>(text.size());
-  int error = errno;
-  if (fd >= 0 && close(fd) != 0 && isWritten) {
-    isWritten = false;
-    error = errno;
+  try {
+    writeTextFile(path, "its address in '" + path + "'", encode(place),
+                  Readers::Owner);
+  } catch (const Error &error) {
+    throw Error(std::string("rank 0 ") + error.what(), Exit::Usage);
   }
-  if (isWritten && std::rename(temporary.c_str(), path.c_str()) == 0)
-    return;
-  if (isWritten)
-    error = errno;
-  if (fd >= 0)
-    (void)unlink(temporary.c_str());
-  throw Error("rank 0 cannot write its address in '" + path +
-                  "': " + std::strerror(error),
-              Exit::Usage);
 }
 
 std::optional<MeetingPlace> rondo::runtime::readPlace(const std::string &path) {

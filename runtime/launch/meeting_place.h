@@ -1,4 +1,4 @@
-//===- meeting_place.h - How process 0 tells the others where it is -------===//
+//===- meeting_place.h - Publishes the address of process 0 -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_MEETING_PLACE_H
@@ -11,10 +11,11 @@
 
 namespace rondo::runtime {
 
-/// What process 0 tells the others by a file or a broadcast.
+/// Published by process 0 in a file or by a broadcast.
 struct MeetingPlace {
   HostPort address;
-  /// The run's; empty: it has none, or all have been given it.
+  /// The secret of the run; empty: there is none, or every process was given
+  /// it.
   std::string secret;
 };
 

@@ -8,8 +8,8 @@
 
 namespace rondo::runtime {
 
-/// Writes an error to standard error, and to the file where torchrun looks for
-/// the reason that a process failed.
+/// Writes an error to standard error, and to the file from which torchrun
+/// reads the reason of a failure.
 void sayError(const std::string &message);
 
 /// Writes a note to standard error.

@@ -1,4 +1,4 @@
-//===- socket.h - TCP connections and the frames sent on them ---*- C++ -*-===//
+//===- socket.h - Connections between processes -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_SOCKET_H
@@ -63,8 +63,8 @@ void keepAlive(const Socket &socket);
 /// name may be loopback on that machine and another interface on others.
 bool isLoopback(const std::string &host);
 
-/// What is sent on a connection: a kind, the request's number, and texts or
-/// bytes.
+/// The unit of a connection: a kind, the number of the request, and fields of
+/// text or bytes.
 struct Frame {
   uint32_t kind = 0;
   uint64_t id = 0;
@@ -97,6 +97,23 @@ bool hasRoom(const Socket &socket);
 /// Waits for bytes, at most `timeoutSeconds`; < 0: forever.
 bool receiveSome(const Socket &socket, FrameReader &reader,
                  double timeoutSeconds = -1);
+
+/// IPv4's loopback interface.
+inline constexpr const char *loopbackAddress = "127.0.0.1";
+
+/// Listens on one port of each of these numeric addresses, or of all interfaces
+/// if there are none; port 0: any free one. Empty, with errno set, on failure.
+std::vector<Socket> listenAt(const std::vector<std::string> &addresses,
+                             int port);
+
+/// The same for one socket: on IPv4's loopback interface, or on all interfaces.
+/// Invalid on failure.
+Socket listenOn(int port, bool onLoopbackOnly);
+
+/// The numeric addresses of this machine by which others come when they call
+/// it by this name. None if that cannot be told here: the name leads to another
+/// machine, which passes calls on, or only to the loopback interface.
+std::vector<std::string> addressesNamed(const std::string &host);
 
 } // namespace rondo::runtime
 

@@ -6,7 +6,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/launch/phase.h"
+#include "runtime/launch/world.h"
 
 #include <functional>
 #include <memory>
@@ -29,7 +29,7 @@ public:
   virtual std::string get(const std::string &key) = 0;
   /// Returns once all processes of the run have called it with this name.
   virtual void barrier(const std::string &name) = 0;
-  /// How long an exchange waits for processes.
+  /// The limit of an exchange.
   enum class Patience {
     /// Up to the time-out.
     Usual,
@@ -82,10 +82,10 @@ public:
     std::string own, ofFirst, atFirst;
   };
   virtual Addresses addresses() = 0;
-  /// What the processes of the run have in common, for further connections
-  /// between them; empty: nothing, and the run is open.
+  /// The shared secret of the run, for further connections between its
+  /// processes; empty: none, and the run is open.
   virtual std::string secret() { return std::string(); }
-  /// What to add to nowNs() here to get process 0's; 0 on one machine.
+  /// Offset to add to nowNs() here to get process 0's; 0 on one machine.
   virtual int64_t clockOffsetNs() = 0;
 };
 
@@ -100,31 +100,32 @@ inline constexpr double silenceSeconds = 2;
 struct StoreParams {
   int32_t process = 0, processes = 1;
   /// The run and its program, equal in all its processes. Processes with other
-  /// values are turned away.
+  /// values are refused.
   std::string job, program;
-  /// Equal in all processes. Empty: process 0 makes one if it can tell the
-  /// others by a file or a broadcast; otherwise whoever reaches its port may
-  /// take part.
+  /// Equal in all processes. Empty: process 0 makes one if it can send
+  /// it to the others by a file or a broadcast; otherwise anyone who can reach
+  /// its port may join.
   std::string secret;
-  /// How long processes may take to join, and how long any of them may then
-  /// keep the others waiting; 0 for the second: forever. A process that does
-  /// not answer ends the run silenceSeconds later in any case.
+  /// Limits of the time in which all processes join, and of the time in which
+  /// one may then keep the others waiting; 0 for the second: no limit. A
+  /// process that does not answer ends the run silenceSeconds later in any
+  /// case.
   double joinSeconds = 60, timeoutSeconds = 600;
   /// The clock by which process 0 measures both, and another process the
   /// silence of process 0, each in one thread; null: an AwakeClock.
   std::shared_ptr<Clock> clock;
   /// Kill the process if it is still alive 5 s after the run has failed.
   bool endsStuckProcess = true;
-  /// How process 0 reports a failure; null: as an error on standard error.
+  /// Reports a failure in process 0; null: prints an error on standard error.
   std::function<void(const std::string &)> say;
-  /// How it says what is no failure; null: as a note on standard error.
+  /// Reports a note; null: prints it on standard error.
   std::function<void(const std::string &)> note;
   /// For tests: called in this process when it has entered a phase; may be
   /// null.
   std::function<void(Phase)> entered;
 };
 
-/// Where process 0 is found.
+/// The place where processes find process 0.
 struct Rendezvous {
   /// Gives all processes the text of process 0; null: use the fields below.
   std::string (*broadcast)(const std::string &text) = nullptr;

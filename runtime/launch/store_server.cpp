@@ -1,4 +1,4 @@
-//===- store_server.cpp - The part of a store that process 0 runs ---------===//
+//===- store_server.cpp - Process 0 serves the store ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One thread, poll(), no locks: all state belongs to the thread that calls
@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -140,10 +141,10 @@ void StoreServer::read(Client &client) {
     return;
   if (count <= 0)
     return lose(client);
-  client.in.add(data, static_cast<size_t>(count));
   if (client.process >= 0)
     alive[client.process].renew();
   try {
+    client.in.add(data, static_cast<size_t>(count));
     while (!client.isGone) {
       std::optional<Frame> frame =
           client.in.next(client.process < 0 ? maxStrangerBytes : maxFrameBytes);
@@ -155,7 +156,7 @@ void StoreServer::read(Client &client) {
     // For example a port scanner; it gets no answer.
     lose(client);
   } catch (const std::bad_alloc &) {
-    declareFailure(static_cast<int>(Exit::RunFailure),
+    declareFailure(static_cast<int>(Exit::Failure),
                    "rank 0 ran out of memory for data from rank " +
                        std::to_string(client.process));
     lose(client);
@@ -208,8 +209,8 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   int32_t process = std::atoi(frame.fields[0].c_str());
   std::string why;
   if (frame.fields[1] != std::to_string(params.processes))
-    why = "this process was told there are " + frame.fields[1] +
-          " ranks, rank 0 that there are " + std::to_string(params.processes);
+    why = "this process was started as one of " + frame.fields[1] +
+          " ranks, rank 0 as one of " + std::to_string(params.processes);
   else if (process < 0 || process >= params.processes)
     why = "rank " + frame.fields[0] + " does not exist";
   else if (frame.fields[3] != params.program)
@@ -233,10 +234,8 @@ void StoreServer::greet(Client &client, const Frame &frame) {
   put(client, StoreFrame::Answer, frame.id, {addressOf(client.socket, false)});
 }
 
-void StoreServer::handle(Client &client, Frame frame) {
-  auto kind = static_cast<StoreFrame>(frame.kind);
-  if (kind == StoreFrame::Hello)
-    return greet(client, frame);
+/// Whether a frame is one that a process sends after its Hello.
+static bool isRequest(const Frame &frame) {
   static const std::map<StoreFrame, size_t> numFields = {
       {StoreFrame::Set, 2},      {StoreFrame::Get, 1},
       {StoreFrame::Exchange, 3}, {StoreFrame::Give, 2},
@@ -244,9 +243,15 @@ void StoreServer::handle(Client &client, Frame frame) {
       {StoreFrame::Report, 1},   {StoreFrame::Reports, 0},
       {StoreFrame::Clock, 0},    {StoreFrame::Leave, 0},
       {StoreFrame::Enter, 1},    {StoreFrame::Alive, 0}};
-  auto known = numFields.find(kind);
-  if (client.process < 0 || known == numFields.end() ||
-      frame.fields.size() != known->second)
+  const auto known = numFields.find(static_cast<StoreFrame>(frame.kind));
+  return known != numFields.end() && frame.fields.size() == known->second;
+}
+
+void StoreServer::handle(Client &client, Frame frame) {
+  auto kind = static_cast<StoreFrame>(frame.kind);
+  if (kind == StoreFrame::Hello)
+    return greet(client, frame);
+  if (client.process < 0 || !isRequest(frame))
     throw Error("it sends an unknown request");
   if (kind == StoreFrame::Alive)
     return;
@@ -354,15 +359,21 @@ void StoreServer::declareFailure(int code, const std::string &text,
       put(clients[fd], StoreFrame::Failed, 0, {std::to_string(code)});
 }
 
-void StoreServer::abandon(const std::string &why) {
-  clients.clear();
-  if (std::exchange(hasFailed, true))
-    return;
+void StoreServer::abandon(const std::exception &why) {
+  const auto *error = dynamic_cast<const Error *>(&why);
+  const Exit code = error ? error->code : Exit::Failure;
   try {
-    params.say("rank 0 cannot serve the others any more: " + why);
+    if (!hasFailed)
+      declareFailure(static_cast<int>(code),
+                     "rank 0 cannot serve the others any more: " +
+                         reasonOf(why),
+                     /*namesSilent=*/false);
   } catch (const std::exception &) {
-    // Without memory there is no text, but the connections have ended.
+    // Without memory there is no text, and perhaps no frame.
   }
+  // Frames that were sent still arrive, unlike after a close.
+  for (const auto &[fd, client] : clients)
+    shutdown(fd, SHUT_WR);
 }
 
 ServerThread::ServerThread(const StoreParams &params,
@@ -378,8 +389,9 @@ void ServerThread::serve() {
   try {
     serveUntilStopped();
   } catch (const std::exception &error) {
-    // An exception that left the thread would end the process without a word.
-    server.abandon(error.what());
+    // An exception that left the thread would end the process without a
+    // message.
+    server.abandon(error);
   }
 }
 
@@ -392,4 +404,132 @@ void ServerThread::serveUntilStopped() {
   constexpr int64_t patienceNs = 2'000'000'000;
   while (server.hasConnections() && clock.now() <= patienceNs)
     server.turn(waitMs);
+}
+
+double rondo::runtime::aliveSeconds(double timeoutSeconds) {
+  return timeoutSeconds > 0 ? std::clamp(timeoutSeconds / 4, 0.1, 1.0) : 1;
+}
+
+/// All have arrived. Until now the limit for joining applied; from now on, the
+/// limit on keeping others waiting.
+void StoreServer::startClock() {
+  for (auto &[name, meeting] : meetings)
+    for (Request &from : meeting.requests)
+      from.deadline.renew();
+  for (int32_t p = 0; p < params.processes; ++p) {
+    reported[p].renew();
+    alive[p].renew();
+  }
+}
+
+void StoreServer::sayAlive() {
+  if (!nextAlive.hasExpired())
+    return;
+  nextAlive.renew();
+  for (int fd : connectionOf)
+    if (fd >= 0 && !clients[fd].isGone)
+      put(clients[fd], StoreFrame::Alive, 0, {});
+}
+
+bool StoreServer::hasConnections() const {
+  return std::any_of(clients.begin(), clients.end(), [&](const auto &entry) {
+    const int32_t process = entry.second.process;
+    return process < 0 || alive[process].elapsedSeconds() < 2;
+  });
+}
+
+void StoreServer::checkDeadlines() {
+  if (hasFailed || isStopping)
+    return;
+  if (joined < params.processes) {
+    if (!joining.hasExpired())
+      return;
+    std::vector<int32_t> missing;
+    for (int32_t p = 0; p < params.processes; ++p)
+      if (connectionOf[p] == notYet)
+        missing.push_back(p);
+    return declareFailure(static_cast<int>(Exit::RunFailure),
+                          ranksText(missing) + " did not arrive within " +
+                              secondsText(params.joinSeconds));
+  }
+  if (checkMeetings() || checkSilence())
+    return;
+  auto check = [&](const std::string &key, const Request &from,
+                   const char *what) {
+    if (!hasFailed && from.deadline.hasExpired())
+      declareFailure(static_cast<int>(Exit::RunFailure),
+                     "rank " + std::to_string(from.process) + " waits for " +
+                         what + " '" + key + "', which did not arrive within " +
+                         secondsText(params.timeoutSeconds));
+  };
+  for (const auto &[key, from] : gets)
+    check(key, from, "the value");
+  for (const auto &[key, from] : takes)
+    check(key, from, "the data");
+  for (const auto &[key, handover] : handovers)
+    check(key, handover.giver, "the receiver of");
+}
+
+/// Whether the run has failed since processes did not come to an exchange.
+bool StoreServer::checkMeetings() {
+  for (const auto &[name, meeting] : meetings) {
+    const bool isWatched = meeting.patience == Store::Patience::WhileReported;
+    bool isLate = false;
+    std::vector<int32_t> missing;
+    for (int32_t p = 0; p < params.processes; ++p) {
+      if (meeting.requests[p].process >= 0) {
+        isLate |= meeting.requests[p].deadline.hasExpired();
+        continue;
+      }
+      if (!isWatched || reported[p].hasExpired())
+        missing.push_back(p);
+      isLate |= isWatched && reported[p].hasExpired();
+    }
+    if (!isLate)
+      continue;
+    declareFailure(static_cast<int>(Exit::RunFailure),
+                   ranksText(missing) + " did not reach '" + name +
+                       "' within " + secondsText(params.timeoutSeconds));
+    return true;
+  }
+  return false;
+}
+
+/// Whether the run has failed since a process does not answer.
+bool StoreServer::checkSilence() {
+  for (int32_t p = 0; p < params.processes; ++p) {
+    if (connectionOf[p] < 0 || !alive[p].hasExpired())
+      continue;
+    declareFailure(static_cast<int>(Exit::RunFailure), silentOnes(),
+                   /*namesSilent=*/false);
+    return true;
+  }
+  return false;
+}
+
+std::string StoreServer::silentOnes() const {
+  if (joined < params.processes)
+    return {};
+  // A process that answers does so within aliveSeconds().
+  const double most =
+      params.timeoutSeconds > 0
+          ? std::clamp(params.timeoutSeconds / 2, 0.5, silenceSeconds)
+          : silenceSeconds;
+  std::string text;
+  for (int32_t p = 0; p < params.processes; ++p)
+    if (connectionOf[p] >= 0 && alive[p].elapsedSeconds() > most)
+      text += (text.empty() ? "" : "; ") + silenceOf(p);
+  return text;
+}
+
+/// `rank 1 has not answered for 5.1 s, last seen in 'meet'`.
+std::string StoreServer::silenceOf(int32_t process) const {
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.1f s",
+                alive[process].elapsedSeconds());
+  return "rank " + std::to_string(process) + " has not answered for " +
+         seconds +
+         (lastSeen[process].empty()
+              ? ""
+              : ", last seen in '" + lastSeen[process] + "'");
 }

@@ -1,11 +1,11 @@
-//===- store_server.h - The part of a store that process 0 runs -*- C++ -*-===//
+//===- store_server.h - Process 0 serves the store --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 
 #include "runtime/base/deadline.h"
-#include "runtime/launch/listener.h"
+#include "runtime/launch/handshake.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 
@@ -20,7 +20,7 @@ namespace rondo::runtime {
 /// otherwise.
 enum class StoreFrame : uint32_t {
   /// Requests: process, processes, job, program. The first frame on a
-  /// connection, behind the handshake. Answered with the address by which the
+  /// connection, after the handshake. Answered with the address by which the
   /// process has come.
   Hello,
   /// key, value.
@@ -49,7 +49,7 @@ enum class StoreFrame : uint32_t {
   Alive,
   /// Answers.
   Answer,
-  /// The reason why the process is turned away.
+  /// The reason why the process is refused.
   Refused,
   /// Sent to all without a request: exit code. The run has failed; from now on
   /// only Fail is answered.
@@ -95,9 +95,10 @@ public:
   }
   /// Whether there are connections of processes that still answer.
   bool hasConnections() const;
-  /// The thread that serves cannot go on: reports why, and drops all
-  /// connections, which the others notice.
-  void abandon(const std::string &why);
+  /// The thread that serves cannot go on: reports why, and ends the run with
+  /// the exit code of this exception. Then ends all connections, which the
+  /// others notice if there is no memory to send them the code.
+  void abandon(const std::exception &why);
 
 private:
   struct Client {
@@ -139,7 +140,7 @@ private:
   void answer(const Request &request, std::vector<std::string> fields);
   void put(Client &client, StoreFrame kind, uint64_t id,
            std::vector<std::string> fields);
-  /// `namesSilent`: adds who does not answer.
+  /// `namesSilent`: adds the processes that do not answer.
   void declareFailure(int code, const std::string &text,
                       bool namesSilent = true);
   void checkDeadlines();
@@ -159,8 +160,8 @@ private:
   const Deadline joining;
   std::map<int, Client> clients;
   static constexpr int notYet = -1, hasLeft = -2;
-  /// By process: the descriptor of its connection, or one of the constants
-  /// above.
+  /// Indexed by process: the descriptor of its connection, or one of the
+  /// constants above.
   std::vector<int> connectionOf;
   std::vector<std::string> lastReports;
   /// Indexed by process. `reported` is renewed by everything that it asks or
@@ -195,6 +196,14 @@ private:
   std::atomic<bool> isStopping{false};
   std::thread thread;
 };
+
+/// Makes the store on a connection whose Hello has been answered; `reader`
+/// holds what came after the answer, which said `atFirst`. `server` is null
+/// except in process 0.
+std::unique_ptr<Store> makeTcpStore(const StoreParams &params,
+                                    std::unique_ptr<ServerThread> server,
+                                    Socket connection, FrameReader reader,
+                                    const std::string &atFirst);
 
 } // namespace rondo::runtime
 

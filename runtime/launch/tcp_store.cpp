@@ -1,11 +1,10 @@
 //===- tcp_store.cpp - A store on connections to process 0 ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/launch/tcp_store.h"
+#include "runtime/launch/store_server.h"
 
 #include "runtime/base/deadline.h"
 #include "runtime/launch/say_error.h"
-#include "runtime/launch/store_server.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -100,8 +99,9 @@ public:
       phase = entered;
     }
     // An iteration costs no frame.
-    if (isNew)
-      send(StoreFrame::Enter, 0, {nameOf(entered)});
+    if (!isNew)
+      return;
+    send(StoreFrame::Enter, 0, {nameOf(entered)});
     if (params.entered)
       params.entered(entered);
   }
@@ -166,11 +166,11 @@ private:
     if (sendAll(connection, bytes))
       return;
     sends.unlock();
-    // The reading thread finds the end, and the reason if one has come.
+    // The reading thread notices the end, and reads the reason if one was sent.
     connection.shutDown();
   }
-  /// To what process 0 asks. Bytes of another frame that is being sent answer
-  /// as well.
+  /// Answers an Alive frame of process 0. Bytes of another frame that is being
+  /// sent are an answer as well.
   void answerAlive() {
     const std::string bytes =
         encode({static_cast<uint32_t>(StoreFrame::Alive), 0, {}});
@@ -221,13 +221,14 @@ private:
     if (failureCode)
       throw PeerFailed{*failureCode};
     if (!loss.empty())
-      throw Error(loss, Exit::RunFailure);
+      throw Error(loss, lossCode);
   }
 
   /// Runs in the reading thread.
   void listen() {
     std::string why = "lost rank 0: its process has ended, or its machine does "
                       "not answer";
+    Exit code = Exit::RunFailure;
     try {
       do
         while (std::optional<Frame> frame = reader.next(UINT64_MAX))
@@ -237,7 +238,8 @@ private:
       // Bytes that are not our frames: treat as the end of the connection.
     } catch (const std::exception &error) {
       why = "rank " + std::to_string(params.process) +
-            " cannot read what rank 0 sends: " + error.what();
+            " cannot read what rank 0 sends: " + reasonOf(error);
+      code = Exit::Failure;
     }
     std::unique_lock<std::mutex> lock(mutex);
     if (isClosing)
@@ -248,6 +250,7 @@ private:
                      std::to_string(params.process) + " waits in '" +
                      nameOf(phase) + "'"
                : why;
+    lossCode = code;
     changed.notify_all();
     endIfStuck(lock);
   }
@@ -290,7 +293,7 @@ private:
     if (!failureCode)
       sayError(loss);
     std::fflush(nullptr);
-    std::_Exit(static_cast<int>(failureCode.value_or(Exit::RunFailure)));
+    std::_Exit(static_cast<int>(failureCode.value_or(lossCode)));
   }
 
   const StoreParams params;
@@ -307,8 +310,9 @@ private:
   std::map<uint64_t, Call *> calls;
   uint64_t lastId = 1;
   std::optional<Exit> failureCode;
-  /// Why there is no process 0 any more; empty: there is.
+  /// Why process 0 is lost, and the exit code for that; empty: it is not.
   std::string loss;
+  Exit lossCode = Exit::RunFailure;
   Phase phase = Phase::Join;
   bool isClosing = false;
   /// Process 0 has left a question without an answer.

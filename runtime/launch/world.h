@@ -1,4 +1,4 @@
-//===- world.h - Which process of a run this is -----------------*- C++ -*-===//
+//===- world.h - The processes of a run and what they are doing -*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_LAUNCH_WORLD_H
@@ -7,7 +7,10 @@
 #include "runtime/base/error.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace rondo::runtime {
 
@@ -19,9 +22,9 @@ struct World {
   int32_t process = 0, processes = 1;
   /// Among the processes on this machine; localProcess -1: unknown.
   int32_t localProcess = 0, localProcesses = 1;
-  /// What started the processes, for messages.
+  /// The launcher's name, for messages.
   std::string startedBy;
-  /// What connects the processes; null if there is only one.
+  /// Connects the processes; null if there is only one.
   Store *store = nullptr;
 
   bool isAlone() const { return processes == 1; }
@@ -37,6 +40,59 @@ struct World {
     throw error;
   throw PeerFailed{error.code};
 }
+
+/// The parts of a run in which processes wait for each other.
+enum class Phase : uint8_t {
+  /// Finds process 0.
+  Join,
+  /// Opens the data.
+  Data,
+  /// Makes the connections that carry messages.
+  Connect,
+  /// Compares clocks with its peers.
+  Meet,
+  Iterate,
+  /// Brings together what channels have measured.
+  TakeTransfers,
+  /// Changes the schedule.
+  Switch,
+  Save,
+  /// Brings tensors to process 0.
+  Gather,
+  Leave,
+};
+
+/// As errors and --inject-fault write it: `take transfers`.
+const char *nameOf(Phase phase);
+std::optional<Phase> phaseNamed(const std::string &name);
+
+/// Reports to the store, if there is one, that this process enters a phase.
+void enter(const World &world, Phase phase);
+
+/// `rank 3`, or `ranks 1, 2, 4 and 5 more`.
+std::string ranksText(const std::vector<int32_t> &ranks);
+
+/// A phase whose duration depends on the disk, such as saving. Processes that
+/// are done wait in an exchange with Patience::WhileReported: the time-out
+/// counts from the last progress() of the others, not from the start of the
+/// phase.
+class DiskPhase {
+public:
+  /// `what` the process does, after its rank: `writes its checkpoint`.
+  DiskPhase(const World &world, std::string what)
+      : world(world), what(std::move(what)) {
+    progress();
+  }
+
+  /// Call it after each part of the work that ends in bounded time. Throws as
+  /// Store::check() does.
+  void progress();
+
+private:
+  const World &world;
+  const std::string what;
+  int64_t steps = 0, lastNs = INT64_MIN / 2;
+};
 
 } // namespace rondo::runtime
 

@@ -14,11 +14,11 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-/// How many iterations of a size its costs are taken from at the start; the
+/// Iterations of each size at the start, from which its costs are taken; the
 /// first ones are slower.
 static constexpr int64_t iterationsOfTour = 2;
 
-/// Beside the place in a proposal: all processes need the program first.
+/// Set in a proposal besides the place: all processes need the program first.
 static constexpr int32_t isNewBit = 1 << 30;
 
 static bool haveSameSize(const ProgramDesc &a, const ProgramDesc &b) {
@@ -91,7 +91,7 @@ void Adaptation::prepare(ProgramRun &run) {
 }
 
 /// Takes what the transport has kept. Between two calls all messages arrive, so
-/// the first of one comes behind the last of the other.
+/// the first of one comes after the last of the other.
 void Adaptation::keepTransfers() {
   std::vector<std::vector<Transfer>> fresh =
       trainer.connections()->transport().takeTransfers();
@@ -121,7 +121,7 @@ void Adaptation::keep(ProgramRun &run) {
           .push_back(work.ns);
 }
 
-/// What this process knows of the iterations since the last call.
+/// Measurements of this process since the last call.
 Measurements Adaptation::measure(const ProgramDesc &program) {
   Measurements measured;
   measured.microbatches = program.microbatches;

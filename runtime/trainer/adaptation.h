@@ -19,8 +19,8 @@ namespace rondo::runtime {
 /// is estimated to be faster. Every process has one and makes the same calls;
 /// process 0 decides, and all follow from the same iteration on.
 ///
-/// Where it searches, process 0 looks for further schedules under the measured
-/// costs. One that is worth a switch is sent to all processes, which run it
+/// With a search, process 0 searches for further schedules under the measured
+/// costs. It sends one that is worth a switch to all processes, which run it
 /// from a table.
 ///
 /// If the schedules have micro-batches of several sizes, the run begins with
@@ -32,14 +32,15 @@ public:
              const std::vector<const ProgramDesc *> &programs, bool searches,
              Progress &progress);
 
-  /// What the next iteration runs.
+  /// The program of the next iteration.
   const ProgramDesc &program() const { return *programs[current]; }
   /// The ranks of program() if it was found during the run, else null.
   ProgramRun *foundRun() const {
     return current < numCompiled ? nullptr
                                  : found[current - numCompiled].run.get();
   }
-  /// What process 0 wants to run after the next iteration; -1 in the others.
+  /// The schedule that process 0 proposes after the next iteration; -1 in the
+  /// others.
   int32_t proposal();
   /// Before an iteration of `run`, and after it.
   void prepare(ProgramRun &run);
@@ -69,10 +70,10 @@ private:
   /// In process 0.
   std::unique_ptr<BackgroundEstimator> background;
   Estimates estimates;
-  /// What the background said while an iteration ran.
+  /// Estimates that arrived while an iteration ran.
   std::optional<Estimates> held;
   std::string lastWhy;
-  /// What ran last, and since which iteration.
+  /// The last program, and the iteration at which it began.
   size_t current = 0;
   int64_t since = 1, lastIteration = 0;
   /// Iterations of the program in a row, since the last measurement.
@@ -82,7 +83,7 @@ private:
   /// [replica * numCostColumns + costColumn(kind)], of the iterations since the
   /// last measurement.
   std::vector<std::vector<int64_t>> workNs;
-  /// By channel, one iteration behind the other.
+  /// Indexed by channel, one iteration after the other.
   std::vector<std::vector<Transfer>> transfers;
   size_t wanted = 0;
   /// Whether the user knows that links are not measured.

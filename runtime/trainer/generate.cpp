@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/error.h"
+#include "runtime/base/files.h"
 #include "runtime/base/random.h"
+#include "runtime/checkpoints/initial_weights.h"
+#include "runtime/checkpoints/safetensors.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/initial_weights.h"
-#include "runtime/trainer/new_file.h"
-#include "runtime/trainer/safetensors.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>

@@ -5,9 +5,10 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/base/exclusive_file.h"
+#include "runtime/base/files.h"
+#include "runtime/base/json.h"
+#include "runtime/launch/say_error.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/safetensors.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -71,34 +72,6 @@ static std::string messageOf(const std::exception_ptr &why, bool &isPeer) {
   }
 }
 
-/// With the rights of its owner alone: paths and texts of errors are his.
-static bool writeOwn(const std::string &path, const std::string &text) {
-  const std::string temporary = path + ".tmp." + std::to_string(getpid());
-  const int descriptor = makeExclusiveFile(temporary);
-  if (descriptor < 0)
-    return false;
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count =
-        ::write(descriptor, text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      break;
-    done += static_cast<size_t>(count);
-  }
-  int error = done == text.size() ? 0 : errno;
-  if (close(descriptor) != 0 && error == 0)
-    error = errno;
-  if (error == 0 && std::rename(temporary.c_str(), path.c_str()) != 0)
-    error = errno;
-  if (error == 0)
-    return true;
-  std::remove(temporary.c_str());
-  errno = error;
-  return false;
-}
-
 std::function<void()> LastWords::note(Connections &connections,
                                       const ProgramRun *run, int32_t rank,
                                       const std::exception_ptr &why) {
@@ -125,35 +98,14 @@ std::function<void()> LastWords::note(Connections &connections,
   }
   return [files] {
     for (const auto &[path, content] : files)
-      if (!writeOwn(path, content))
-        std::fprintf(stderr, "note: cannot write '%s': %s\n", path.c_str(),
-                     std::strerror(errno));
+      try {
+        // Paths and texts of errors are the user's own.
+        writeTextFile(path, "'" + path + "'", content, Readers::Owner);
+      } catch (const Error &error) {
+        sayNote(error.what());
+      }
   };
 }
-
-namespace {
-
-/// Members of an object, one after another.
-class Object {
-public:
-  Object &text(const char *key, const std::string &value) {
-    return raw(key, jsonString(value));
-  }
-  Object &number(const char *key, int64_t value) {
-    return raw(key, std::to_string(value));
-  }
-  Object &raw(const char *key, const std::string &value) {
-    members +=
-        (members.empty() ? "\"" : ",\"") + std::string(key) + "\":" + value;
-    return *this;
-  }
-  std::string end() const { return "{" + members + "}"; }
-
-private:
-  std::string members;
-};
-
-} // namespace
 
 static const char *wordOf(Waiting::For what) {
   switch (what) {
@@ -169,43 +121,41 @@ static const char *wordOf(Waiting::For what) {
   return "nothing";
 }
 
-/// What an entry is: its name, and what the name is made of.
-static Object describe(const ActionRing::Entry &entry,
-                       const ActionRing::Program &program) {
+/// The members of an entry that name the action.
+static void describe(JsonWriter &json, const ActionRing::Entry &entry,
+                     const ActionRing::Program &program) {
   const uint64_t kind = entry.what >> 58;
-  Object object;
   int64_t iteration = entry.before + 1;
   if (kind >= ActionRing::Begin) {
     const char *word = kind == ActionRing::Begin   ? "begin"
                        : kind == ActionRing::Drain ? "drain"
                                                    : "idle";
-    object.text("action", word).text("kind", word);
+    json.member("action", word).member("kind", word);
   } else {
     const auto number = static_cast<int64_t>(entry.what >> 32 & 0xffffff),
                index = static_cast<int64_t>(entry.what & 0xffffffff);
     const rondo::ActionTraits &traits =
         rondo::traitsOf(static_cast<ActionKind>(kind));
-    object.text("action", actionName(traits.kind,
+    json.member("action", actionName(traits.kind,
                                      static_cast<Message>(entry.what >> 56 & 3),
                                      number, index));
-    object.text("kind", traits.keyword);
-    object.number(traits.subject == rondo::Subject::Collective ? "collective"
-                                                               : "stage",
-                  number);
+    json.member("kind", traits.keyword);
+    json.member(traits.subject == rondo::Subject::Collective ? "collective"
+                                                             : "stage",
+                number);
     if (traits.index == rondo::IndexMeaning::Microbatch)
-      object.number("microbatch", index);
+      json.member("microbatch", index);
     if (traits.movesState())
-      object.number("unit", index);
+      json.member("unit", index);
     if (program.overlaps)
       iteration += traits.index == rondo::IndexMeaning::Step
                        ? index
                        : index / program.microbatches;
   }
   if (program.trains)
-    object.number("iteration", iteration);
+    json.member("iteration", iteration);
   else
-    object.text("program", program.name);
-  return object;
+    json.member("program", program.name);
 }
 
 std::string LastWords::textOf(const ActionRing &ring, int32_t rank,
@@ -220,44 +170,45 @@ std::string LastWords::textOf(const ActionRing &ring, int32_t rank,
   };
   const EdgeNames edges = edgeNamesOf(exe);
   const std::vector<ActionRing::Entry> entries = ring.last();
-  Object file;
-  file.text("format", "rondo-failure/1").text("run", name);
-  file.text("program", exe.name);
-  file.text("schedule",
-            entries.empty() ? "" : ring.programOf(entries.back()).name);
-  file.number("rank", rank).number("ranks", exe.numRanks);
-  file.text("ended", ending.word).text("error", ending.text);
-  file.number("ended_ns", now);
-  file.number("actions_begun", static_cast<int64_t>(ring.begun()));
-  std::string actions;
+  JsonWriter json;
+  json.object().member("format", "rondo-failure/1").member("run", name);
+  json.member("program", exe.name);
+  json.member("schedule",
+              entries.empty() ? "" : ring.programOf(entries.back()).name);
+  json.member("rank", rank).member("ranks", exe.numRanks);
+  json.member("ended", ending.word).member("error", ending.text);
+  json.member("ended_ns", now);
+  json.member("actions_begun", static_cast<int64_t>(ring.begun()));
+  json.key("actions").array();
   for (const ActionRing::Entry &entry : entries) {
-    Object object = describe(entry, ring.programOf(entry));
-    object.number("start_ns", nsOf(entry.beginTicks));
+    json.line().object();
+    describe(json, entry, ring.programOf(entry));
+    json.member("start_ns", nsOf(entry.beginTicks));
     if (!entry.isUnfinished)
-      object.number("end_ns", nsOf(entry.endTicks));
-    // Of the message that it waited for last.
+      json.member("end_ns", nsOf(entry.endTicks));
+    // The last message that it waited for.
     if (entry.edge >= 0 && (entry.readyTicks > 0 || !entry.isUnfinished)) {
       const EdgeDesc &edge = exe.edges[entry.edge];
-      Object waited;
-      waited.number("rank", exe.replicas[edge.from].rank);
-      waited.text("name",
+      json.key("waited_for").object();
+      json.member("rank", exe.replicas[edge.from].rank);
+      json.member("name",
                   nameOf(edge.message, edges[entry.edge].from,
                          static_cast<int32_t>(entry.what & 0xffffffff)));
       if (entry.readyTicks > 0)
-        waited.number("ns", nsOf(entry.readyTicks) - nsOf(entry.beginTicks));
-      object.raw("waited_for", waited.end());
+        json.member("ns", nsOf(entry.readyTicks) - nsOf(entry.beginTicks));
+      json.end();
     }
     if (entry.isUnfinished) {
-      object.raw("unfinished", "true");
+      json.member("unfinished", true);
       if (wait.onRank >= 0)
-        object.raw("waits_for", Object()
-                                    .number("rank", wait.onRank)
-                                    .text("what", wordOf(wait.what))
-                                    .text("name", wait.name)
-                                    .end());
+        json.key("waits_for")
+            .object()
+            .member("rank", wait.onRank)
+            .member("what", wordOf(wait.what))
+            .member("name", wait.name)
+            .end();
     }
-    actions += (actions.empty() ? "\n " : ",\n ") + object.end();
+    json.end();
   }
-  file.raw("actions", "[" + actions + "]");
-  return file.end() + "\n";
+  return json.end().end().text() + "\n";
 }

@@ -23,15 +23,15 @@ public:
   LastWords(const std::string &folder, const Executable &executable,
             const World &world);
 
-  /// Takes down what the ranks of this process do now; what is returned writes
-  /// it, and says so if it cannot. Only the first call has an effect. `run`:
-  /// what failed; null: it happened between two iterations. `rank`: which one
-  /// has thrown; -1: none.
+  /// Records what the ranks of this process do now. Returns a function that
+  /// writes the files, or notes why it cannot. Only the first call has an
+  /// effect. `run`: the run that failed; null: it failed between two
+  /// iterations. `rank`: the rank that has thrown; -1: none.
   std::function<void()> note(Connections &connections, const ProgramRun *run,
                              int32_t rank, const std::exception_ptr &why);
 
 private:
-  /// How the run ended for a rank.
+  /// The end of the run for a rank.
   struct Ending {
     /// `error`, `timeout` or `stopped`.
     const char *word;

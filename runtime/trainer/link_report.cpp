@@ -4,8 +4,8 @@
 #include "runtime/trainer/link_report.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/files.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/new_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -132,9 +132,7 @@ void rondo::runtime::reportLinks(const Connections &connections,
   for (int32_t p = 0; p < executable.numPrograms; ++p)
     ranks = std::max(ranks, executable.programs[p].numRanks);
   const std::string text = clusterOf(links, ranks);
-  NewFile file(options.linksFile, "links '" + options.linksFile + "'");
-  file.write(text.data(), text.size());
-  file.commit();
+  writeTextFile(options.linksFile, "links '" + options.linksFile + "'", text);
   progress.note("wrote the links of " + std::to_string(ranks) +
                 " devices to '" + options.linksFile + "'");
 }

@@ -5,7 +5,7 @@
 #include "runtime/bodies/linear.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/own_files.h"
+#include "runtime/trainer/options.h"
 #include "runtime/trainer/run_executable.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
@@ -50,78 +50,14 @@ static void allowManyFiles() {
 /// ending the process, so that it is reported and the temporary file removed.
 static void reportFileLimit() { std::signal(SIGXFSZ, SIG_IGN); }
 
-/// The flags that must be the same in all processes: name, space and value, one
-/// per line, so that a default equals its value written out. Paths may differ
-/// between machines.
-static std::string commonFlags(const Options &options,
-                               const std::string &schedules) {
-  std::ostringstream out;
-  out.precision(17);
-  auto given = [](bool is) { return is ? "given" : "absent"; };
-  using Mode = Options::Mode;
-  // Without the flag, a resumed run takes the seed from its checkpoint.
-  const bool isSeedKnown = options.seed || options.resume.empty();
-  out << "--verify " << given(options.mode == Mode::Verify) << '\n'
-      << "--profile " << given(options.mode == Mode::Profile) << '\n'
-      << "--check-bodies " << given(options.mode == Mode::CheckBodies) << '\n'
-      << "--data " << given(!options.data.empty()) << '\n'
-      << "--init " << given(!options.init.empty()) << '\n'
-      << "--generate " << given(options.mode == Mode::Generate) << '\n'
-      << "--generate-tokens " << given(!options.promptTokens.empty()) << '\n'
-      << "--tokens " << *options.newTokens << '\n'
-      << "--temperature " << *options.temperature << '\n'
-      << "--logits " << given(!options.logits.empty()) << '\n'
-      << "--save " << given(!options.save.empty()) << '\n'
-      << "--resume " << given(!options.resume.empty()) << '\n'
-      << "--attention " << static_cast<int>(options.attention) << '\n'
-      << "--tune " << given(!options.tune.empty()) << '\n'
-      << "--trace " << given(!options.trace.empty()) << '\n'
-      << "--adapt "
-      << (!options.adapts    ? "absent"
-          : options.searches ? "search"
-          : *options.adapts  ? "on"
-                             : "off")
-      << '\n'
-      << "--adapt-every " << options.tuner.every << '\n'
-      << "--adapt-memory " << options.adaptMemory << '\n'
-      << "--link-trace " << given(!options.linkTrace.empty()) << '\n'
-      << "--link-trace-repeat " << options.linkTraceRepeat << '\n'
-      << "--links " << given(options.showLinks) << '\n'
-      << "--failure-dir " << given(!options.failureDir.empty()) << '\n'
-      << "--check-messages " << given(options.checksMessages) << '\n'
-      << "--links-file " << given(!options.linksFile.empty()) << '\n'
-      << "--iterations " << options.iterations << '\n'
-      << "--held-out " << options.heldOut << '\n'
-      << "--eval-every " << options.evalEvery << '\n'
-      << "--save-every " << options.saveEvery << '\n'
-      << "--lr " << options.learningRate << '\n'
-      << "--min-lr " << options.minLearningRate << '\n'
-      << "--warmup " << options.warmup << '\n'
-      << "--decay " << options.decay << '\n'
-      << "--optimizer " << nameOf(options.optimizer) << '\n'
-      << "--momentum " << options.momentum.value_or(0.9) << '\n'
-      << "--lr-by-delay " << options.delayAnneal << '\n'
-      << "--extrapolation-decay " << options.extrapolationDecay << '\n'
-      << "--drain-every " << options.drainEvery << '\n'
-      << "--weight-decay " << options.weightDecay << '\n'
-      << "--clip " << options.clip << '\n'
-      << "--seed "
-      << (isSeedKnown ? std::to_string(options.seed.value_or(1)) : "absent")
-      << '\n'
-
-      << "--schedule " << schedules << '\n'
-      << "--graph " << (options.useGraph ? "on" : "off") << '\n';
-  return out.str();
-}
-
 /// Processes with different flags would wait for messages that nobody sends, or
 /// train something else.
-static void checkFlags(const Options &options, const std::string &schedules,
+static void checkFlags(const Executable &executable, const Options &options,
                        const World &world) {
   if (world.isAlone())
     return;
   std::vector<std::string> all =
-      world.store->exchange("the flags", commonFlags(options, schedules));
+      world.store->exchange("the flags", commonFlags(options, executable));
   for (size_t process = 1; process < all.size(); ++process) {
     std::istringstream first(all.front()), other(all[process]);
     std::string name, wanted, found;
@@ -235,7 +171,7 @@ static int runMode(const Executable &compiled, const Options &options,
 static int run(const Executable &executable, const Options &options,
                const World &world) {
   turnOffThreadsOfBlas();
-  checkFlags(options, Turns(executable, options.schedules).text(), world);
+  checkFlags(executable, options, world);
   const Backend &backend = backendOf(executable);
   if (options.attention != Attention::Fastest && !backend.useAttention)
     throwInAll(world, Error("--attention chooses between kernels for GPUs: "
@@ -292,10 +228,8 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
       message = error.what();
   } catch (const PeerFailed &failure) {
     code = failure.code;
-  } catch (const std::bad_alloc &) {
-    message = "out of memory";
   } catch (const std::exception &error) {
-    message = error.what();
+    message = reasonOf(error);
   }
   std::fflush(stdout);
   const bool isSaid = session && session->fail(code, message);

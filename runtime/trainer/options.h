@@ -1,4 +1,4 @@
-//===- options.h - The command line of an emitted program -------*- C++ -*-===//
+//===- options.h - The command line of an executable ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_TRAINER_OPTIONS_H
@@ -44,13 +44,13 @@ struct Options {
   bool hasOptimizer = false;
   double weightDecay = 0.1, clip = 1;
   std::optional<double> momentum;
-  // Where iterations overlap.
-  /// The pipeline is drained behind every so many iterations.
+  // For iterations that overlap.
+  /// The pipeline is drained after every `drainEvery` iterations.
   int64_t drainEvery = 100;
   /// Steps over which the rates of late stages rise to the common one.
   int64_t delayAnneal = 0;
-  /// What the mean change of weights keeps over the steps that a forward is
-  /// ahead of its backward: e^-2.
+  /// Decay of the mean change of weights over the steps between a forward and
+  /// its backward: e^-2.
   double extrapolationDecay = 0.1353352832366127;
   std::optional<uint64_t> seed;
   /// Weights to begin with.
@@ -64,25 +64,25 @@ struct Options {
   std::optional<bool> adapts;
   /// And searches for further schedules.
   bool searches = false;
-  /// Bytes of each rank's arena, for what the search finds; 0: what the
+  /// Bytes of each rank's arena, for schedules that the search finds; 0: as the
   /// compiled schedules need.
   int64_t adaptMemory = 0;
   TunerOptions tuner;
-  /// What --generate continues: a text or tokens.
+  /// The prompt of --generate: a text or tokens.
   std::string prompt;
   std::vector<int32_t> promptTokens;
-  /// How many tokens to add.
+  /// Number of tokens to add.
   std::optional<int64_t> newTokens;
   /// Divides the logits; 0: the most likely token.
   std::optional<double> temperature;
   /// The file for the logits of the prompt.
   std::string logits;
   ImposedLink link;
-  /// How links change; empty: they do not.
+  /// The file with changes of links; empty: they do not change.
   std::string linkTrace;
-  /// In ms or iterations, what the trace goes by; 0: it is not repeated.
+  /// Period of the trace in its ms or iterations; 0: it is not repeated.
   int64_t linkTraceRepeat = 0;
-  /// Where ranks say what they did last if the run fails; empty: nowhere.
+  /// Folder for the last actions of ranks if the run fails; empty: none.
   std::string failureDir;
   /// Threads of each rank that compute; 0: its share of the cores.
   int32_t threads = 0;
@@ -106,12 +106,30 @@ struct Options {
 /// if the command line does not set them. Throws Error with Exit::Usage.
 Options parseOptions(int argc, char **argv);
 /// Completes the options with the optimizer that the program's memory is
-/// planned for, where none is named. Throws Error if it has too little for the
+/// planned for, if none is named. Throws Error if it has too little for the
 /// one that is, or if --momentum is given without need.
 void chooseOptimizer(const Executable &executable, Options &options);
 
-/// What --help prints.
+/// Throws Error with Exit::Usage that points to --help.
+[[noreturn]] void usage(const std::string &message);
+
+/// The flags that must be equal in all processes: name, space and a word, one
+/// flag per line. Of paths, which may differ between machines, the word says
+/// whether they are given.
+std::string commonFlags(const Options &options, const Executable &executable);
+
+/// The text of --help.
 std::string helpText(const std::string &program, const Executable &executable);
+
+/// Throws Error with Exit::Usage if flags exclude or need each other.
+/// `isVerify`, `isCheck`: whether --verify and --check-bodies are given, of
+/// which options have the last one.
+void checkTogether(const Options &options, bool isVerify, bool isCheck);
+
+/// Throws Error with Exit::Usage if an output is the file of another output or
+/// of an input; only --save may name the file of --resume. Opens no file.
+/// Devices may be named several times.
+void checkOwnFiles(const Options &options);
 
 } // namespace rondo::runtime
 

@@ -21,7 +21,7 @@ std::vector<SerialLink *> imposedLinks(Connections &connections,
                                        const World &world);
 
 /// Lets messages of other jobs take their turns on links, as these say: each of
-/// `otherMessageBytes`, one behind the other at `otherBytesPerUs`, whether or
+/// `otherMessageBytes`, one after the other at `otherBytesPerUs`, whether or
 /// not the link has carried those before. They cost the links time and the
 /// cores none.
 class OtherTraffic {
@@ -34,7 +34,7 @@ public:
 
   /// Hands over what has become due, and returns when to call again. A change
   /// of the links is noticed with the next call, at most `longestWaitNs` later.
-  /// What is late by more than `longestLateNs` is left out: the process was
+  /// Drops messages that are late by more than `longestLateNs`: the process was
   /// suspended.
   int64_t carryUntil(int64_t nowNs);
 

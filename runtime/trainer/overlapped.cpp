@@ -13,15 +13,15 @@
 using namespace rondo::runtime;
 
 struct Trainer::Done {
-  /// How many iterations all replicas here have finished.
+  /// Number of iterations that all replicas here have finished.
   int64_t iterations = 0;
-  /// By iteration: its end at the stage that makes the loss, ns since the run
-  /// began.
+  /// Indexed by iteration: its end at the stage that makes the loss, ns since
+  /// the run began.
   std::vector<int64_t> endNs;
-  /// By iteration and replica of that stage: the mean loss over the iteration's
-  /// micro-batches.
+  /// Indexed by iteration and replica of that stage: the mean loss over the
+  /// iteration's micro-batches.
   std::vector<std::vector<double>> losses;
-  /// By iteration: the stages that have skipped their step.
+  /// Indexed by iteration: the stages that have skipped their step.
   std::vector<std::vector<int32_t>> skipped;
   int stopSignal = 0;
 };

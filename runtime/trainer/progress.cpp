@@ -1,4 +1,4 @@
-//===- progress.cpp - What the user sees of a run -------------------------===//
+//===- progress.cpp - Prints what a run does ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/progress.h"
@@ -6,7 +6,7 @@
 #include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/base/exclusive_file.h"
-#include "runtime/trainer/safetensors.h"
+#include "runtime/base/json.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +16,10 @@
 #include <unistd.h>
 
 using rondo::countOf;
+
 using namespace rondo::runtime;
+
+using namespace rondo;
 
 std::string rondo::runtime::duration(int64_t ns) {
   char text[32];
@@ -84,8 +87,8 @@ void Progress::endLine() {
 }
 
 /// The run goes on without its log if the disk is full.
-void Progress::flushLog() {
-  if (std::fflush(log) == 0)
+void Progress::writeLog(const std::string &line) {
+  if (std::fprintf(log, "%s\n", line.c_str()) >= 0 && std::fflush(log) == 0)
     return;
   note("note: cannot write log '" + options.jsonLog +
        "': " + std::strerror(errno) + "; continuing without it");
@@ -140,7 +143,7 @@ void Progress::begin() {
 void Progress::iteration(int64_t number, int64_t last,
                          const ProgramDesc &program,
                          const IterationResult &result) {
-  // Only those that were compiled have a prediction to stand beside.
+  // Only compiled programs have a prediction to compare with.
   const bool isCompiled =
       &trainer.executable().programs[program.id] == &program;
   if (isCompiled)
@@ -150,22 +153,21 @@ void Progress::iteration(int64_t number, int64_t last,
   double tokensPerSecond =
       static_cast<double>(tokens) * 1e9 / static_cast<double>(result.ns);
   if (log) {
-    std::fprintf(log, "{\"iteration\":%lld,", static_cast<long long>(number));
+    JsonWriter json;
+    json.object().member("iteration", number);
     if (hasSeveral)
-      std::fprintf(log, "\"schedule\":%s,", jsonString(program.name).c_str());
+      json.member("schedule", program.name);
     if (hasLoss && std::isfinite(result.loss))
-      std::fprintf(log, "\"loss\":%.9g,", result.loss);
+      json.member("loss", result.loss, "%.9g");
     if (std::isfinite(result.norm))
-      std::fprintf(log, "\"norm\":%.9g,", result.norm);
+      json.member("norm", result.norm, "%.9g");
     if (result.enqueueNs >= 0)
-      std::fprintf(log, "\"enqueue_ns\":%lld,",
-                   static_cast<long long>(result.enqueueNs));
-    std::fprintf(log,
-                 "\"learning_rate\":%.9g,\"skipped\":%s,\"ns\":%lld,"
-                 "\"tokens_per_s\":%.1f}\n",
-                 result.learningRate, result.isFinite ? "false" : "true",
-                 static_cast<long long>(result.ns), tokensPerSecond);
-    flushLog();
+      json.member("enqueue_ns", result.enqueueNs);
+    json.member("learning_rate", result.learningRate, "%.9g")
+        .member("skipped", !result.isFinite)
+        .member("ns", result.ns)
+        .member("tokens_per_s", tokensPerSecond, "%.1f");
+    writeLog(json.end().text());
   }
   if (options.quiet || !isFirst)
     return;
@@ -189,9 +191,10 @@ void Progress::iteration(int64_t number, int64_t last,
 void Progress::heldOut(int64_t number, double loss) {
   // JSON has no infinity or NaN.
   if (log && std::isfinite(loss)) {
-    std::fprintf(log, "{\"iteration\":%lld,\"held_out_loss\":%.9g}\n",
-                 static_cast<long long>(number), loss);
-    flushLog();
+    JsonWriter json;
+    json.object().member("iteration", number);
+    json.member("held_out_loss", loss, "%.9g");
+    writeLog(json.end().text());
   }
   char line[80];
   std::snprintf(line, sizeof line, "iteration %lld  held-out loss %.4f",
@@ -244,4 +247,65 @@ void Progress::end() {
          " bytes in use, of which its arenas " +
          std::to_string(trainer.state().allocatedBytes()) +
          "; the rest is the driver, libraries, kernels and other programs");
+}
+
+void Progress::measured(int64_t number, const Executable &executable,
+                        const Measurements &measured) {
+  if (!log)
+    return;
+  JsonWriter json;
+  json.object().member("iteration", number).key("links").array();
+  for (const LinkEstimate &link : measured.links)
+    json.object()
+        .member("from", link.from)
+        .member("to", link.to)
+        .member("messages", link.messages)
+        .member("bytes", link.bytes)
+        .member("median_ns", link.medianNs)
+        .member("spread_ns", link.spreadNs)
+        .member("latency_ns", link.latencyNs)
+        .member("bytes_per_us", link.bytesPerUs)
+        .end();
+  json.end().key("stages").array();
+  for (int32_t h = 0; h < executable.numReplicas; ++h) {
+    const ReplicaDesc &replica = executable.replicas[h];
+    json.object().member("stage", executable.stages[replica.stage].name);
+    json.member("rank", replica.rank);
+    for (const ActionTraits &traits : actionTable.rows)
+      if (traits.hasCost())
+        if (const int64_t ns = measured.workNs[static_cast<size_t>(
+                h * numCostColumns + costColumn(traits.kind))];
+            ns > 0)
+          json.member(std::string(traits.keyword) + "_ns", ns);
+    json.end();
+  }
+  writeLog(json.end().end().text());
+}
+
+void Progress::estimates(int64_t number,
+                         const std::vector<const ProgramDesc *> &programs,
+                         const std::vector<int64_t> &ns, size_t current) {
+  if (!log)
+    return;
+  JsonWriter json;
+  json.object().member("iteration", number);
+  json.member("runs", programs[current]->name).key("estimates").object();
+  for (size_t p = 0; p < programs.size(); ++p)
+    json.member(programs[p]->name, ns[p]);
+  writeLog(json.end().end().text());
+}
+
+void Progress::switched(int64_t number, const ProgramDesc &from,
+                        const ProgramDesc &to, int64_t fromNs, int64_t toNs) {
+  if (log) {
+    JsonWriter json;
+    json.object().member("iteration", number).key("switch").object();
+    json.member("from", from.name).member("to", to.name);
+    writeLog(json.end().end().text());
+  }
+  if (options.quiet)
+    return;
+  note("iteration " + std::to_string(number) + ": from now on '" + to.name +
+       "', estimated at " + duration(toNs) + " an iteration; '" + from.name +
+       "' at " + duration(fromNs));
 }

@@ -31,9 +31,9 @@ public:
   void iteration(int64_t number, int64_t last, const ProgramDesc &program,
                  const IterationResult &result);
   void heldOut(int64_t number, double loss);
-  /// Of an adaptive run, from process 0: what its iterations up to `number`
-  /// have shown, what iterations of each program would take, and that the next
-  /// one runs another program; estimates are in ns, 0 where there are none.
+  /// For an adaptive run, from process 0: measurements of its iterations up to
+  /// `number`, estimates for an iteration of each program, and a switch of the
+  /// program before the next one. Estimates are in ns; 0: unknown.
   void measured(int64_t number, const Executable &executable,
                 const Measurements &measured);
   void estimates(int64_t number,
@@ -43,12 +43,13 @@ public:
                 int64_t fromNs, int64_t toNs);
   /// A line of its own, even with --quiet.
   void note(const std::string &text);
-  /// Prints measured times beside predicted ones.
+  /// Prints measured and predicted times.
   void end();
 
 private:
   void endLine();
-  void flushLog();
+  /// Appends a line to the log, which must be open.
+  void writeLog(const std::string &line);
 
   /// ` of 'gpipe'` if the executable has several schedules.
   std::string of(const ProgramDesc &program) const;
@@ -61,7 +62,7 @@ private:
   const int64_t tokens;
   std::FILE *log = nullptr;
   bool isLineOpen = false;
-  /// By program id.
+  /// Indexed by program id.
   std::vector<std::vector<int64_t>> times, enqueueTimes;
 };
 

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/trainer/run_trace.h"
+#include "runtime/base/files.h"
+#include "runtime/base/json.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/new_file.h"
-#include "runtime/trainer/safetensors.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +16,7 @@
 #include <map>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -127,10 +128,10 @@ private:
              int32_t rank, int thread, int64_t ns);
   void range(const std::string &name, const char *category, int32_t rank,
              Thread thread, const TraceEvent &event);
-  /// Appends an argument, whose value is JSON.
-  void argument(const char *key, const std::string &value);
-  void argument(const char *key, int64_t value) {
-    argument(key, std::to_string(value));
+  template <typename Value> void argument(const char *key, const Value &value) {
+    if (std::exchange(isFirstArgument, false))
+      json.key("args").object();
+    json.member(key, value);
   }
   void end();
   void nameThreads(int32_t rank);
@@ -143,43 +144,36 @@ private:
   /// When messages were handed over.
   std::map<Key, int64_t> sentNs;
   int64_t zeroNs = INT64_MAX, messages = 0;
-  std::string json;
+  JsonWriter json;
   bool isFirstArgument = true;
 };
 
 void Writer::begin(const std::string &name, const char *category,
                    const char *phase, int32_t rank, int thread, int64_t ns) {
-  char numbers[100];
-  std::snprintf(numbers, sizeof numbers,
-                "\",\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f", phase,
-                rank, thread, static_cast<double>(ns - zeroNs) * 1e-3);
-  json += (json.back() == '[' ? "\n{\"name\":" : ",\n{\"name\":") +
-          jsonString(name) + ",\"cat\":\"" + category + numbers;
+  json.line().object().member("name", name).member("cat", category);
+  json.member("ph", phase).member("pid", rank).member("tid", thread);
+  json.member("ts", static_cast<double>(ns - zeroNs) * 1e-3, "%.3f");
   isFirstArgument = true;
 }
 
 void Writer::range(const std::string &name, const char *category, int32_t rank,
                    Thread thread, const TraceEvent &event) {
   begin(name, category, "X", rank, thread, event.startNs);
-  char text[40];
-  std::snprintf(text, sizeof text, ",\"dur\":%.3f",
-                static_cast<double>(event.endNs - event.startNs) * 1e-3);
-  json += text;
+  json.member("dur", static_cast<double>(event.endNs - event.startNs) * 1e-3,
+              "%.3f");
   argument("iteration", event.iteration);
 }
 
-void Writer::argument(const char *key, const std::string &value) {
-  json += (isFirstArgument ? ",\"args\":{\"" : ",\"") + std::string(key) +
-          "\":" + value;
-  isFirstArgument = false;
+void Writer::end() {
+  if (!isFirstArgument)
+    json.end();
+  json.end();
 }
-
-void Writer::end() { json += isFirstArgument ? "}" : "}}"; }
 
 void Writer::nameThreads(int32_t rank) {
   auto add = [&](const char *what, int thread, const std::string &name) {
     begin(what, "", "M", rank, thread, zeroNs);
-    argument("name", jsonString(name));
+    argument("name", name);
     end();
   };
   add("process_name", 0, "rank " + std::to_string(rank));
@@ -203,11 +197,7 @@ void Writer::writeAction(int32_t rank, const TraceEvent &event) {
         event);
   if (traits.subject == Subject::Collective) {
     argument(isAwait ? "for" : "kind",
-             "\"" +
-                 std::string(
-                     traitsOf(programOf(event).collectives[event.number].kind)
-                         .keyword) +
-                 "\"");
+             traitsOf(programOf(event).collectives[event.number].kind).keyword);
     argument("collective", event.number);
     return end();
   }
@@ -222,7 +212,7 @@ void Writer::writeAction(int32_t rank, const TraceEvent &event) {
     else
       argument("from", rankOf(event, edge.from));
   } else {
-    argument("kind", jsonString(traits.code));
+    argument("kind", traits.code);
     argument("replica", exe.replicas[event.replica].index);
   }
   end();
@@ -233,10 +223,10 @@ void Writer::writeWait(int32_t rank, const TraceEvent &event) {
   const EdgeDesc &edge = edgeOf(event);
   range((isArrival ? "wait for " : "wait to have sent ") + messageName(event),
         "wait", rank, computing, event);
-  argument("for", isArrival ? "\"message\"" : "\"release\"");
+  argument("for", isArrival ? "message" : "release");
   argument("rank", rankOf(event, isArrival ? edge.from : edge.to));
-  argument("task", jsonString(actionName(event.kind, event.message,
-                                         event.number, event.microbatch)));
+  argument("task", actionName(event.kind, event.message, event.number,
+                              event.microbatch));
   end();
 }
 
@@ -248,10 +238,10 @@ void Writer::writeMessage(const TraceEvent &event) {
     return;
   const EdgeDesc &edge = edgeOf(event);
   const int32_t to = rankOf(event, edge.to);
-  const std::string id = "\"m" + std::to_string(messages++) + "\"";
+  const std::string id = "m" + std::to_string(messages++);
   begin(messageName(event), "message", "b", to, communicating,
         std::min(sent->second, event.endNs));
-  json += ",\"id\":" + id;
+  json.member("id", id);
   argument("iteration", event.iteration);
   argument("stage", exe.replicas[edge.from].stage);
   argument("microbatch", event.messageMicrobatch);
@@ -260,7 +250,7 @@ void Writer::writeMessage(const TraceEvent &event) {
   argument("to", to);
   end();
   begin(messageName(event), "message", "e", to, communicating, event.endNs);
-  json += ",\"id\":" + id;
+  json.member("id", id);
   end();
 }
 
@@ -272,12 +262,14 @@ std::string Writer::run() {
       if (event.what == Traced::Action && event.kind == ActionKind::Send)
         sentNs[keyOf(event)] = event.startNs;
     }
-  json =
-      "{\"format\":\"rondo-trace/1\",\"executable\":" + jsonString(exe.name) +
-      ",\"ranks\":" + std::to_string(traces.size()) + ",\"stages\":[";
+  json.object()
+      .member("format", "rondo-trace/1")
+      .member("executable", exe.name);
+  json.member("ranks", static_cast<int64_t>(traces.size()));
+  json.key("stages").array();
   for (int32_t s = 0; s < exe.numStages; ++s)
-    json += (s ? "," : "") + jsonString(exe.stages[s].name);
-  json += "],\n\"traceEvents\":[";
+    json.value(exe.stages[s].name);
+  json.end().line().key("traceEvents").array();
   for (size_t r = 0; r < traces.size(); ++r) {
     const auto rank = static_cast<int32_t>(r);
     if (!traces[r].empty())
@@ -295,14 +287,15 @@ std::string Writer::run() {
         break;
       case Traced::Run:
         range("run " + trace.nameOf(event), "run", rank, running, event);
-        argument("schedule", jsonString(trace.nameOf(event)));
+        argument("schedule", trace.nameOf(event));
         argument("iterations", event.microbatch);
         argument("microbatches", programOf(event).microbatches);
         end();
         break;
       }
   }
-  return json + "\n],\"displayTimeUnit\":\"ns\"}\n";
+  json.line().end().member("displayTimeUnit", "ns");
+  return json.end().text() + "\n";
 }
 
 } // namespace
@@ -311,8 +304,5 @@ void RunTrace::write(const std::string &path, const World &world) {
   collect(world);
   if (!world.isFirst())
     return;
-  const std::string text = Writer(exe, *this).run();
-  NewFile file(path, "'" + path + "'");
-  file.write(text.data(), text.size());
-  file.commit();
+  writeTextFile(path, "'" + path + "'", Writer(exe, *this).run());
 }

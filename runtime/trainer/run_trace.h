@@ -13,8 +13,8 @@
 
 namespace rondo::runtime {
 
-/// What the ranks of a training's pipelines have kept. All processes make the
-/// same calls.
+/// The events that the ranks of a training's pipelines have recorded. All
+/// processes make the same calls.
 class RunTrace {
 public:
   /// `programs`: the pipelines that may run.
@@ -28,8 +28,8 @@ public:
   /// and collectives, tid 2 runs. Process 0 writes. Throws Error.
   void write(const std::string &path, const World &world);
 
-  /// By rank, in the order in which they came; `program` counts the programs of
-  /// the executable, then those that were found.
+  /// Indexed by rank, in the order of the records; `program` counts the
+  /// programs of the executable, then those that were found.
   const std::vector<std::vector<TraceEvent>> &events() const { return traces; }
   /// For a found program, the compiled one whose connections it uses.
   const ProgramDesc &programOf(const TraceEvent &event) const;
@@ -43,7 +43,7 @@ private:
 
   const Executable &exe;
   std::vector<std::vector<TraceEvent>> traces;
-  /// By number: names, and ids of compiled programs.
+  /// Indexed by number: names, and ids of compiled programs.
   std::vector<std::string> names;
   std::vector<int32_t> ids;
 };

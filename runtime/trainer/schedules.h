@@ -38,9 +38,9 @@ public:
 
   /// Iterations count from 1, so that a resumed run goes on in the same turn.
   const ProgramDesc &at(int64_t iteration) const;
-  /// How many iterations run at once from `first` on, up to `last`: where they
-  /// overlap, until another program follows or one is a multiple of a number in
-  /// `stops`; 0 is none.
+  /// Number of iterations that run at once from `first` on, up to `last`: if
+  /// they overlap, until another program follows or one is a multiple of a
+  /// number in `stops`; 0 is none.
   int64_t together(int64_t first, int64_t last,
                    std::initializer_list<int64_t> stops) const;
   /// Each one once, in the order of their first turns.

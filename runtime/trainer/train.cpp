@@ -3,13 +3,13 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/files.h"
+#include "runtime/checkpoints/checkpoint.h"
+#include "runtime/checkpoints/checkpoint_files.h"
+#include "runtime/checkpoints/initial_weights.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/adaptation.h"
-#include "runtime/trainer/checkpoint.h"
-#include "runtime/trainer/checkpoint_files.h"
-#include "runtime/trainer/initial_weights.h"
 #include "runtime/trainer/link_report.h"
-#include "runtime/trainer/new_file.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/run_trace.h"
 #include "runtime/trainer/trainer.h"
@@ -152,39 +152,48 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
   return position;
 }
 
-/// A launcher starts a run that has just ended again, with the same flags.
-static int finishedBefore(Trainer &trainer, const Options &options,
-                          const RunPosition &position, Progress &progress) {
-  progress.note("checkpoint '" + options.resume + "' is at iteration " +
-                std::to_string(position.step) +
-                ", the last: the run is finished");
-  if (!options.save.empty() && options.save != options.resume) {
-    saveCheckpoint(options.save, trainer.state(), position);
-    progress.note("saved iteration " + std::to_string(position.step) + " to '" +
-                  options.save + "'");
-  }
-  return static_cast<int>(Exit::Fine);
+static bool isAdaptive(const Executable &exe, const Options &options) {
+  return options.adapts.value_or(exe.search && options.schedules.empty());
 }
 
-/// An adaptive run judges its schedules by iterations that begin and end alone.
-static void checkAdapts(const Executable &exe,
+/// Throws if an adaptive run cannot use these schedules. It judges them by
+/// iterations that begin and end alone.
+static void checkAdapts(const Executable &exe, const Options &options,
                         const std::vector<const ProgramDesc *> &programs,
                         const World &world) {
+  auto refuse = [&](const std::string &why) {
+    throwInAll(world, Error("--adapt " + why, Exit::Usage));
+  };
   for (int32_t h = 0; h < exe.numReplicas; ++h)
     if (exe.replicas[h].shards > 1)
-      throwInAll(world,
-                 Error("--adapt estimates schedules, which it cannot do yet "
-                       "where state is sharded, as that of stage '" +
-                           std::string(exe.stages[exe.replicas[h].stage].name) +
-                           "'; run it with --adapt off",
-                       Exit::Usage));
+      refuse("estimates schedules, which it cannot do yet where state is "
+             "sharded, as that of stage '" +
+             std::string(exe.stages[exe.replicas[h].stage].name) +
+             "'; run it with --adapt off");
   for (const ProgramDesc *program : programs)
     if (program->overlap)
-      throwInAll(world, Error("--adapt changes schedules between iterations, "
-                              "but those of '" +
-                                  std::string(program->name) +
-                                  "' overlap; run it with --adapt off",
-                              Exit::Usage));
+      refuse("changes schedules between iterations, but those of '" +
+             std::string(program->name) + "' overlap; run it with --adapt off");
+  if (options.searches && !exe.search)
+    refuse("search needs a program that carries the search: compile it with "
+           "--adaptive");
+  if (!options.searches && programs.size() < 2)
+    refuse("needs several schedules, but there is only '" +
+           std::string(programs.front()->name) +
+           "'; rondo compile --adaptive adds some");
+}
+
+/// The pipelines that a run uses. An adaptive run has all schedules, unless the
+/// command line names some.
+static std::vector<const ProgramDesc *>
+programsOf(const Trainer &trainer, const Options &options, const Turns &turns) {
+  const Executable &exe = trainer.executable();
+  if (!isAdaptive(exe, options))
+    return turns.programs();
+  const std::vector<const ProgramDesc *> programs =
+      options.schedules.empty() ? pipelinesOf(exe) : turns.programs();
+  checkAdapts(exe, options, programs, trainer.world());
+  return programs;
 }
 
 static std::string skippedStep(const Executable &exe, int64_t iteration,
@@ -203,136 +212,168 @@ static std::string skippedStep(const Executable &exe, int64_t iteration,
          std::to_string(skipped) + " so far)";
 }
 
-int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
-  const Executable &exe = trainer.executable();
-  const Turns turns(exe, options.schedules);
-  const World &world = trainer.world();
-  const bool adapts =
-      options.adapts.value_or(exe.search && options.schedules.empty());
-  // An adaptive run has all schedules, unless the command line names some.
-  const std::vector<const ProgramDesc *> programs =
-      adapts && options.schedules.empty() ? pipelinesOf(exe) : turns.programs();
-  if (adapts)
-    checkAdapts(exe, programs, world);
-  if (adapts && options.searches && !exe.search)
-    throwInAll(world, Error("--adapt search needs a program that carries the "
-                            "search: compile it with --adaptive",
-                            Exit::Usage));
-  if (adapts && !options.searches && programs.size() < 2)
-    throwInAll(world, Error("--adapt needs several schedules, but there is "
-                            "only '" +
-                                std::string(programs.front()->name) +
-                                "'; rondo compile --adaptive adds some",
-                            Exit::Usage));
-  Progress progress(options, trainer, programs);
-  RunPosition position = beginRun(trainer, options, progress);
-  const int64_t last = options.iterations > 0 ? options.iterations : 100;
-  if (position.step == last)
-    return finishedBefore(trainer, options, position, progress);
-  if (position.step > last)
-    throwInAll(world,
-               Error("checkpoint '" + options.resume + "' is at iteration " +
-                     std::to_string(position.step) +
-                     "; --iterations must name a later one"));
+namespace {
 
-  // Report files that cannot be written before hours of training, not after.
+/// A training, from its first iteration here to its end.
+class Training {
+public:
+  Training(Trainer &trainer, const Options &options)
+      : trainer(trainer), options(options), exe(trainer.executable()),
+        world(trainer.world()), turns(exe, options.schedules),
+        programs(programsOf(trainer, options, turns)),
+        progress(options, trainer, programs),
+        position(beginRun(trainer, options, progress)),
+        last(options.iterations > 0 ? options.iterations : 100),
+        traces(exe, programs) {}
+
+  /// Returns the exit code.
+  int run();
+
+private:
+  void checkOutputs();
+  void makeRuns();
+  /// Runs the next iterations; returns the signal that asked to stop, or 0.
+  int runSpan();
+  int runAdapted(ProgramRun &run, const TrainingSpan &span,
+                 const Trainer::Report &report);
+  void evaluate();
+  void save();
+  void saveBetween();
+  int finishedBefore();
+  int finish(int signal);
+
+  Trainer &trainer;
+  const Options &options;
+  const Executable &exe;
+  const World &world;
+  const Turns turns;
+  const std::vector<const ProgramDesc *> programs;
+  Progress progress;
+  RunPosition position;
+  /// The number of the last iteration, and of the first one here.
+  const int64_t last;
+  int64_t first = 0;
+  RunTrace traces;
+  /// Indexed by program id.
+  std::vector<std::unique_ptr<ProgramRun>> runs;
+  std::unique_ptr<ProgramRun> evaluation;
+  std::unique_ptr<Adaptation> adaptation;
+  int64_t skipped = 0, evaluatedAt = -1;
+};
+
+} // namespace
+
+/// Reports files that cannot be written before hours of training, not after.
+void Training::checkOutputs() {
   if (!options.save.empty())
     checkSavePath(options.save, trainer.state());
   if (world.isFirst() && !options.trace.empty())
     NewFile(options.trace, "trace '" + options.trace + "'");
   if (world.isFirst() && !options.linksFile.empty())
     NewFile(options.linksFile, "links '" + options.linksFile + "'");
+}
 
-  // By program id.
-  std::vector<std::unique_ptr<ProgramRun>> runs(exe.numPrograms);
-  std::unique_ptr<ProgramRun> evaluation;
+void Training::makeRuns() {
+  runs.resize(exe.numPrograms);
   for (const ProgramDesc *program : programs)
     runs[program->id] = trainer.makeRun(*program);
   if (trainer.hasHeldOut())
     evaluation = trainer.makeRun(
         findProgram(exe, ProgramKind::Evaluation, *programs.front()));
   progress.begin();
-  std::unique_ptr<Adaptation> adaptation;
-  if (adapts)
+  if (isAdaptive(exe, options))
     adaptation = std::make_unique<Adaptation>(trainer, options.tuner, programs,
                                               options.searches, progress);
+}
 
-  stopOnSignals();
-  auto save = [&] {
-    enter(world, Phase::Save);
-    saveCheckpoint(options.save, trainer.state(), position);
-  };
-  // The disk may have room again for the next checkpoint.
-  auto saveBetween = [&] {
-    try {
-      save();
-    } catch (const Error &error) {
-      if (error.code != Exit::Failure)
-        throw;
-      progress.note("note: " + std::string(error.what()) +
-                    "; continuing without it");
-    }
-  };
-  const int64_t first = position.step + 1;
-  int64_t skipped = 0, evaluatedAt = -1;
-  auto evaluate = [&] {
-    if (evaluation && evaluatedAt != position.step)
-      progress.heldOut(position.step, trainer.evaluate(*evaluation));
-    evaluatedAt = position.step;
-  };
-  RunTrace traces(exe, programs);
-  int signal = 0;
-  while (position.step < last && signal == 0) {
-    TrainingSpan span;
-    span.seed = position.seed;
-    span.first = position.step + 1;
-    span.last = last;
-    span.traced = std::max<int64_t>(0, first + tracedIterations - span.first);
-    if (!adaptation)
-      span.count = turns.together(
-          span.first, last,
-          {options.drainEvery, options.evalEvery, options.saveEvery});
-    ProgramRun *found = adaptation ? adaptation->foundRun() : nullptr;
-    ProgramRun &run =
-        found
-            ? *found
-            : *runs[(adaptation ? adaptation->program() : turns.at(span.first))
-                        .id];
-    for (int32_t r : run.heldRanks())
-      run.rank(r).keepTrace = !options.trace.empty() && span.traced > 0;
-    auto report = [&](int64_t number, const IterationResult &result) {
-      progress.iteration(number, last, run.program(), result);
-      if (adaptation)
-        adaptation->finish(run, number, result);
-      if (!result.isFinite)
-        progress.note(skippedStep(exe, number, result, ++skipped));
-    };
-    if (adaptation) {
-      adaptation->prepare(run);
-      const IterationResult result =
-          trainer.train(run, position.seed, span.first, last, stopSignal,
-                        adaptation->proposal());
-      signal = result.stopSignal;
-      // Before another found schedule may take the place of this run.
-      traces.take(run);
-      report(span.first, result);
-    } else {
-      signal = trainer.trainSpan(run, span, report, stopSignal);
-      traces.take(run);
-    }
-    const int64_t iteration = position.step = span.first + span.count - 1;
-    if (options.evalEvery > 0 && iteration % options.evalEvery == 0)
-      evaluate();
-    if (options.saveEvery > 0 && iteration % options.saveEvery == 0 &&
-        iteration < last)
-      saveBetween();
+void Training::evaluate() {
+  if (evaluation && evaluatedAt != position.step)
+    progress.heldOut(position.step, trainer.evaluate(*evaluation));
+  evaluatedAt = position.step;
+}
+
+void Training::save() {
+  enter(world, Phase::Save);
+  saveCheckpoint(options.save, trainer.state(), position);
+}
+
+/// The disk may have room again for the next checkpoint.
+void Training::saveBetween() {
+  try {
+    save();
+  } catch (const Error &error) {
+    if (error.code != Exit::Failure)
+      throw;
+    progress.note("note: " + std::string(error.what()) +
+                  "; continuing without it");
   }
+}
+
+int Training::runAdapted(ProgramRun &run, const TrainingSpan &span,
+                         const Trainer::Report &report) {
+  adaptation->prepare(run);
+  const IterationResult result = trainer.train(
+      run, position.seed, span.first, last, stopSignal, adaptation->proposal());
+  // Before another found schedule may take the place of this run.
+  traces.take(run);
+  report(span.first, result);
+  return result.stopSignal;
+}
+
+int Training::runSpan() {
+  TrainingSpan span;
+  span.seed = position.seed;
+  span.first = position.step + 1;
+  span.last = last;
+  span.traced = std::max<int64_t>(0, first + tracedIterations - span.first);
+  if (!adaptation)
+    span.count = turns.together(
+        span.first, last,
+        {options.drainEvery, options.evalEvery, options.saveEvery});
+  ProgramRun *found = adaptation ? adaptation->foundRun() : nullptr;
+  const ProgramDesc &next =
+      adaptation ? adaptation->program() : turns.at(span.first);
+  ProgramRun &run = found ? *found : *runs[next.id];
+  for (int32_t r : run.heldRanks())
+    run.rank(r).keepTrace = !options.trace.empty() && span.traced > 0;
+  auto report = [&](int64_t number, const IterationResult &result) {
+    progress.iteration(number, last, run.program(), result);
+    if (adaptation)
+      adaptation->finish(run, number, result);
+    if (!result.isFinite)
+      progress.note(skippedStep(exe, number, result, ++skipped));
+  };
+  int signal = 0;
+  if (adaptation) {
+    signal = runAdapted(run, span, report);
+  } else {
+    signal = trainer.trainSpan(run, span, report, stopSignal);
+    traces.take(run);
+  }
+  position.step = span.first + span.count - 1;
+  return signal;
+}
+
+/// A launcher starts a run that has just ended again, with the same flags.
+int Training::finishedBefore() {
+  progress.note("checkpoint '" + options.resume + "' is at iteration " +
+                std::to_string(position.step) +
+                ", the last: the run is finished");
+  if (!options.save.empty() && options.save != options.resume) {
+    checkSavePath(options.save, trainer.state());
+    save();
+    progress.note("saved iteration " + std::to_string(position.step) + " to '" +
+                  options.save + "'");
+  }
+  return static_cast<int>(Exit::Fine);
+}
+
+int Training::finish(int signal) {
   if (signal == 0)
     evaluate();
   progress.end();
   if (options.showLinks || !options.linksFile.empty())
-    reportLinks(*trainer.connections(), trainer.executable(), options, world,
-                progress);
+    reportLinks(*trainer.connections(), exe, options, world, progress);
   if (!options.save.empty()) {
     save();
     progress.note("saved iteration " + std::to_string(position.step) + " to '" +
@@ -341,11 +382,39 @@ int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
   if (!options.trace.empty())
     traces.write(options.trace, world);
   if (signal == 0)
-    return 0;
+    return static_cast<int>(Exit::Fine);
   progress.note(
       "stopped by " + std::string(signal == SIGINT ? "SIGINT" : "SIGTERM") +
       " after iteration " + std::to_string(position.step) + " of " +
       std::to_string(last) + (options.save.empty() ? ", nothing saved" : ""));
   return static_cast<int>(options.save.empty() ? Exit::Failure
                                                : Exit::Interrupted);
+}
+
+int Training::run() {
+  if (position.step == last)
+    return finishedBefore();
+  if (position.step > last)
+    throwInAll(world,
+               Error("checkpoint '" + options.resume + "' is at iteration " +
+                     std::to_string(position.step) +
+                     "; --iterations must name a later one"));
+  checkOutputs();
+  makeRuns();
+  stopOnSignals();
+  first = position.step + 1;
+  int signal = 0;
+  while (position.step < last && signal == 0) {
+    signal = runSpan();
+    if (options.evalEvery > 0 && position.step % options.evalEvery == 0)
+      evaluate();
+    if (options.saveEvery > 0 && position.step % options.saveEvery == 0 &&
+        position.step < last)
+      saveBetween();
+  }
+  return finish(signal);
+}
+
+int rondo::runtime::trainModel(Trainer &trainer, const Options &options) {
+  return Training(trainer, options).run();
 }

@@ -4,8 +4,8 @@
 #ifndef RONDO_RUNTIME_TRAINER_TRAINER_H
 #define RONDO_RUNTIME_TRAINER_TRAINER_H
 
+#include "runtime/data/data.h"
 #include "runtime/execution/program_run.h"
-#include "runtime/trainer/data.h"
 #include "runtime/trainer/options.h"
 #include "runtime/trainer/other_traffic.h"
 
@@ -25,8 +25,8 @@ struct IterationResult {
   double norm = 0, learningRate = 0;
   /// False: a gradient was infinite or NaN, and the step was skipped.
   bool isFinite = true;
-  /// Where each stage clips by itself: those of which a gradient was not
-  /// finite, and whose step was skipped.
+  /// If each stage clips by itself: stages that skipped their step because a
+  /// gradient was not finite.
   std::vector<int32_t> skippedStages;
   /// From the first rank's start to the last one's end, on process 0's host
   /// clock.
@@ -37,7 +37,7 @@ struct IterationResult {
   int64_t enqueueNs = -1;
   /// The signal that asked a process of the run to stop; 0: none.
   int stopSignal = 0;
-  /// What process 0 proposed for the iterations after this one.
+  /// The proposal of process 0 for the iterations after this one.
   int32_t proposal = -1;
 };
 
@@ -47,7 +47,7 @@ struct TrainingSpan {
   /// The first, how many, and the training's last, which ends the learning
   /// rate's decay unless an option does. Iterations count from 1.
   int64_t first = 1, count = 1, last = 1;
-  /// How many of them are traced, if the ranks keep a trace.
+  /// Number of them that are traced, if the ranks keep a trace.
   int64_t traced = INT64_MAX;
 };
 
@@ -134,14 +134,13 @@ private:
   void stageMicrobatch(ProgramRun &run, int32_t replica, int64_t microbatch,
                        const Sample &sample);
   LearningRateSchedule ratesUpTo(int64_t lastIteration) const;
-  /// What overlapping iterations of a run have done, by those of the replicas
-  /// here.
+  /// Results of overlapping iterations, of the replicas in this process.
   struct Done;
   Done doneBy(ProgramRun &run, const TrainingSpan &span, int64_t startNs) const;
   void exchangeDone(const TrainingSpan &span, int stopSignal, Done &done);
   IterationResult resultOf(const ProgramDesc &program, const TrainingSpan &span,
                            int64_t index, const Done &done) const;
-  /// By replica of the loss's stage, 0 where another process holds it.
+  /// Indexed by replica of the loss's stage; 0 if another process holds it.
   std::vector<double> meanLosses(const ProgramDesc &program) const;
   /// Device::enqueueNs() of all ranks of the program in this process.
   int64_t enqueueNs(const ProgramRun &run);

@@ -3,18 +3,15 @@
 
 #include "runtime/trainer/tuning.h"
 
+#include "runtime/base/files.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/new_file.h"
-#include "runtime/trainer/text_file.h"
 
 #include <filesystem>
 
 using namespace rondo::runtime;
 
 static void writeChoices(const std::string &path, const std::string &text) {
-  NewFile file(path, "'" + path + "'");
-  file.write(text.data(), text.size());
-  file.commit();
+  writeTextFile(path, "'" + path + "'", text);
 }
 
 static std::string readChoices(const std::string &path) {

@@ -10,7 +10,7 @@
 #ifndef RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
 #define RONDO_RUNTIME_TRANSPORT_PROCESS_TRANSPORT_H
 
-#include "runtime/launch/phase.h"
+#include "runtime/launch/world.h"
 #include "runtime/transport/endpoint.h"
 #include "runtime/transport/exchange.h"
 

@@ -1,7 +1,7 @@
 //===- checkpoint.cpp - Fuzzes the reader of checkpoints ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/checkpoint.h"
+#include "runtime/checkpoints/checkpoint.h"
 #include "runtime/base/error.h"
 #include "runtime/execution/state.h"
 #include "test/fuzz/InputFile.h"

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/launch/handshake.h"
-#include "runtime/launch/listen.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 #include "runtime/transport/tcp.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/safetensors.h"
+#include "runtime/checkpoints/safetensors.h"
 #include "runtime/base/error.h"
 #include "test/fuzz/Target.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
-#include "runtime/trainer/data.h"
+#include "runtime/data/data.h"
 #include "test/fuzz/InputFile.h"
 
 using namespace rondo::runtime;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a disk that fails or is slow does to the checkpoints of two processes.
 
-save-faults.py kill|full|order|slow TRAIN LIBRARY FOLDER
+save-faults.py kill|full|order|slow|stale TRAIN LIBRARY FOLDER
 
 TRAIN is the program of two-stages.mlir, LIBRARY what watched-files.c becomes. A
 run goes on from a checkpoint of iteration 2 to 4 and saves to the same name;
@@ -108,6 +108,8 @@ def check_order(base):
     print(*(" ".join(line) for line in lines), sep="\n")
     renamed = lines.index(["rename", index])
     for shard in shards:
+        # Before another process opens it.
+        require(lines.index(["truncate", shard]) < lines.index(["write", shard]), f"{shard} grows")
         synced = lines.index(["fsync", shard])
         require(max(i for i, line in enumerate(lines) if line == ["write", shard]) < synced,
                 f"{shard} is written after it was synced")
@@ -130,6 +132,11 @@ if kind == "slow":
                             f"{rank}.safetensors")
         require(codes == [0, 0], f"rank {rank} is slow: exit codes {codes}", output)
         print(f"rank {rank} is slow: initial weights read")
+    sys.exit()
+if kind == "stale":
+    codes, output = run(checkpoint_of("stale", 2), 4, {"WATCHED_STALE": "1"})
+    require(codes == [0, 0], "the run fails", output)
+    print("saved")
     sys.exit()
 if kind == "order":
     check_order(checkpoint_of("order", 2))

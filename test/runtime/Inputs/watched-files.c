@@ -5,6 +5,9 @@
 //   WATCHED_KILL=N    the process is killed as the N-th begins
 //   WATCHED_FULL=N    from the N-th on, the disk is full
 //   WATCHED_MS=N      every write, and every read, takes N ms longer
+//   WATCHED_STALE=1   stat() does not find shards, as on a client of NFS that
+//   has
+//                     not opened a file since another one has made it
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -13,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -20,7 +24,7 @@
 #define NEXT(name, ...)                                                        \
   static int (*next)(__VA_ARGS__);                                             \
   if (!next)                                                                   \
-    *(void **)&next = dlsym(RTLD_NEXT, #name)
+  *(void **)&next = dlsym(RTLD_NEXT, #name)
 
 static int isWatched(const char *path) {
   const char *rank = getenv("RANK"), *only = getenv("WATCHED_RANK"),
@@ -52,9 +56,9 @@ static int begin(const char *call, const char *path, int writes) {
   const char *log = getenv("WATCHED_LOG");
   if (log) {
     char line[4200];
-    const int length = snprintf(line, sizeof line, "%s %s\n", call,
-                                strrchr(path, '/') ? strrchr(path, '/') + 1
-                                                   : path);
+    const int length =
+        snprintf(line, sizeof line, "%s %s\n", call,
+                 strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
     const int file = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (write(file, line, length) != length)
       abort();
@@ -109,6 +113,22 @@ ssize_t readv(int file, const struct iovec *parts, int count) {
   if (isWatched(pathOf(file)))
     delay();
   return next(file, parts, count);
+}
+
+int ftruncate(int file, off_t bytes) {
+  NEXT(ftruncate, int, off_t);
+  if (isWatched(pathOf(file)) && begin("truncate", pathOf(file), 1))
+    return -1;
+  return next(file, bytes);
+}
+
+int stat(const char *path, struct stat *status) {
+  NEXT(stat, const char *, struct stat *);
+  if (numberIn("WATCHED_STALE") && isWatched(path) && strstr(path, "-of-")) {
+    errno = ENOENT;
+    return -1;
+  }
+  return next(path, status);
 }
 
 int fsync(int file) {

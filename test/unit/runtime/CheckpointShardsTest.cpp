@@ -1,7 +1,10 @@
 //===- CheckpointShardsTest.cpp - Checkpoints of several processes --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "StoreFixture.h"
 #include "Training.h"
+
+#include "runtime/base/deadline.h"
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
@@ -256,6 +259,83 @@ TEST_F(CheckpointShards, AnIndexIsNoNameToSave) {
       run(two, {"--data", data.path, "--save", path + ".index.json"});
   EXPECT_EQ(outcome.code, 2);
   expectIn("is the name of an index", outcome.err);
+}
+
+/// Before the run is found to be finished, not after it has begun to write.
+TEST_F(CheckpointShards, AFinishedRunChecksWhereItSaves) {
+  save(2);
+  write("other.safetensors.index.json",
+        R"({"weight_map": {"a": "b.safetensors"}})");
+  const Outcome outcome =
+      trainProcesses(two, {"--iterations", "2", "--resume", path, "--save",
+                           folder.of("other.safetensors")});
+  EXPECT_EQ(outcome.code, 1);
+  expectIn("other.safetensors.index.json' is not of a checkpoint that Rondo "
+           "saved; choose another --save, or remove it",
+           outcome.out);
+}
+
+/// The process's own thread is in the phase while it opens files.
+TEST_F(CheckpointShards, TheDataAreOpenedInTheirPhase) {
+  const Outcome outcome =
+      runProcesses(two, {"--quiet", "--data", folder.of("absent"),
+                         "--inject-fault", "kill:0:data", "--timeout", "5"});
+  EXPECT_EQ(outcome.out.find("absent"), std::string::npos) << outcome.out;
+  expectIn("lost rank 0", outcome.out);
+}
+
+/// As on a folder that is not the same one on all machines.
+TEST_F(StoreTest, AProcessThatReadsOtherFilesSaysSo) {
+  Spec smaller = gpt({2, 1}, {0, 1}, true);
+  smaller.layers = gptLayers(1, true);
+  const Program model(gpt({2, 2}, {0, 1}, true)), other(smaller);
+  const TemporaryFolder folder;
+  const std::string paths[] = {folder.of("model"), folder.of("other")};
+  const Program *const programs[] = {&model, &other};
+  for (int p = 0; p < 2; ++p) {
+    State state(programs[p]->exe);
+    state.poison();
+    state.initialise(1);
+    saveCheckpoint(paths[p], state, {});
+  }
+  const Endings endings = run(2, [&](Store &store, int p) {
+    World world;
+    world.process = p;
+    world.processes = 2;
+    world.store = &store;
+    State state(model.exe, world);
+    loadCheckpoint(paths[p], state, OptimizerKind::AdamW);
+  });
+  EXPECT_EQ(endings[0], "peer 75");
+  EXPECT_NE(endings[1].find("other': it has no tensor 'h1."), std::string::npos)
+      << endings[1];
+  EXPECT_NE(endings[1].find("all processes must read the same files"),
+            std::string::npos)
+      << endings[1];
+}
+
+/// The files by which processes try the folder of --save.
+TEST_F(StoreTest, ACheckOfTheFolderThatFailsLeavesNoFile) {
+  const Program model(gpt({2, 2}, {0, 1}, true));
+  const TemporaryFolder folder;
+  const Endings endings = run(2, [&](Store &store, int p) {
+    if (p == 1) {
+      const Deadline deadline(10);
+      const std::string probe = folder.of("m-iter0-00001-of-00002.safetensors");
+      while (!std::filesystem::exists(probe) && !deadline.hasExpired())
+        std::this_thread::yield();
+      EXPECT_TRUE(std::filesystem::exists(probe));
+      store.fail(Exit::Failure, "gone");
+      return;
+    }
+    World world;
+    world.processes = 2;
+    world.store = &store;
+    const State state(model.exe, world);
+    checkSavePath(folder.of("m.safetensors"), state);
+  });
+  EXPECT_EQ(endings, (Endings{"peer 1", "fine"}));
+  EXPECT_EQ(folder.names(), Names());
 }
 
 } // namespace

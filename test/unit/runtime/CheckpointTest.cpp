@@ -3,7 +3,7 @@
 
 #include "Training.h"
 
-#include "runtime/trainer/new_file.h"
+#include "runtime/base/files.h"
 
 #include <algorithm>
 #include <cstring>

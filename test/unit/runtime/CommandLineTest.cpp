@@ -8,10 +8,20 @@
 
 #include "gtest/gtest.h"
 
+#include <sstream>
+
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
 namespace {
+
+Options optionsOf(std::vector<std::string> words) {
+  words.insert(words.begin(), "train");
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  return parseOptions(static_cast<int>(argv.size()), argv.data());
+}
 
 TEST(CommandLine, DataAreNamedWhereMissing) {
   Program program(gpt({2, 2}, {0, 1}, true));
@@ -96,11 +106,7 @@ TEST(CommandLine, TraceNamesEveryAction) {
 // Behind the parser, since the program says what it has memory for.
 TEST(CommandLine, TheOptimizerFitsTheMemory) {
   auto chosen = [](int32_t moments, std::vector<std::string> words) {
-    words.insert(words.begin(), "train");
-    std::vector<char *> argv;
-    for (std::string &word : words)
-      argv.push_back(word.data());
-    Options options = parseOptions(static_cast<int>(argv.size()), argv.data());
+    Options options = optionsOf(std::move(words));
     Executable executable{};
     executable.moments = moments;
     try {
@@ -128,6 +134,45 @@ TEST(CommandLine, TheOptimizerFitsTheMemory) {
             "with --optimizer adamw");
   EXPECT_EQ(chosen(2, {"--momentum", "0.5"}),
             "--momentum needs --optimizer sgd; --help lists the flags");
+}
+
+/// A flag that is not listed here is compared between processes.
+TEST(CommandLine, OnlyTheseFlagsMayDiffer) {
+  Program program(timedOnRanks(2, 0));
+  const std::string common = commonFlags(optionsOf({}), program.exe);
+  std::istringstream help(helpText("train", program.exe));
+  std::vector<std::string> mayDiffer;
+  for (std::string line; std::getline(help, line);)
+    if (line.rfind("  --", 0) == 0) {
+      const std::string flag = line.substr(2, line.find(' ', 2) - 2);
+      if (("\n" + common).find("\n" + flag + " ") == std::string::npos)
+        mayDiffer.push_back(flag);
+    }
+  EXPECT_EQ(mayDiffer,
+            (std::vector<std::string>{"--json-log", "--threads", "--timeout",
+                                      "--rank", "--world-size", "--local-rank",
+                                      "--rdzv", "--secret-file",
+                                      "--join-timeout", "--quiet", "--help"}));
+}
+
+/// Processes with other values would impose other links or decide otherwise.
+TEST(CommandLine, ValuesOfFlagsAreCompared) {
+  Program program(timedOnRanks(2, 0));
+  const std::string plain = commonFlags(optionsOf({}), program.exe);
+  for (const std::vector<std::string> &words :
+       {std::vector<std::string>{"--link", "5"},
+        {"--link", "0:1000"},
+        {"--adapt-gain", "3"},
+        {"--adapt-dwell", "6"},
+        {"--lr", "0.0010000001"},
+        {"--graph", "off"},
+        {"--data", "x"}})
+    EXPECT_NE(commonFlags(optionsOf(words), program.exe), plain) << words[0];
+  // A default equals its value written out.
+  EXPECT_EQ(commonFlags(optionsOf({"--link", "0", "--lr", "0.001", "--seed",
+                                   "1", "--adapt-gain", "2"}),
+                        program.exe),
+            plain);
 }
 
 } // namespace

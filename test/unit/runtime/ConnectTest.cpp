@@ -1,7 +1,6 @@
 //===- ConnectTest.cpp - Connecting to several hosts at once --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/launch/listen.h"
 #include "runtime/launch/socket.h"
 
 #include "gtest/gtest.h"

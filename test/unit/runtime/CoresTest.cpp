@@ -10,6 +10,8 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <set>
 
@@ -30,6 +32,69 @@ std::vector<int> own(const std::vector<AllowedCores> &processes) {
   for (size_t p = 0; p < processes.size(); ++p)
     counts.push_back(ownCores(processes, p));
   return counts;
+}
+
+/// Control groups as the kernel shows them.
+class Groups {
+public:
+  void write(const std::string &name, const std::string &text) const {
+    const std::filesystem::path file = folder.of(name);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  AllowedCores quotaOf(const std::string &groups) const {
+    AllowedCores allowed{"a", range(0, 8)};
+    readQuota(groups, folder.path, allowed);
+    return allowed;
+  }
+
+private:
+  const TemporaryFolder folder;
+};
+
+/// A container may have less time than its cores would give.
+TEST(Cores, AControlGroupLimitsThem) {
+  const Groups groups;
+  groups.write("slice/cpu.max", "350000 100000\n");
+  groups.write("slice/job/cpu.max", "max 100000\n");
+  const AllowedCores job = groups.quotaOf("0::/slice/job\n");
+  EXPECT_EQ(job.quota, 3.5);
+  EXPECT_EQ(job.count(), 3);
+  EXPECT_EQ(own({job}), (std::vector<int>{3}));
+  // A smaller one within it.
+  groups.write("slice/job/cpu.max", "50000 100000\n");
+  const AllowedCores half = groups.quotaOf("0::/slice/job\n");
+  EXPECT_EQ(half.quota, 0.5);
+  EXPECT_EQ(own({half}), (std::vector<int>{1}));
+  EXPECT_EQ(groups.quotaOf("0::/other\n").count(), 8);
+}
+
+TEST(Cores, ControlGroupsOfVersionOneLimitThem) {
+  const Groups groups;
+  groups.write("cpu/box/cpu.cfs_quota_us", "200000\n");
+  groups.write("cpu/box/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(groups.quotaOf("3:memory:/box\n2:cpuacct,cpu:/box\n").count(), 2);
+  EXPECT_EQ(groups.quotaOf("3:cpuset:/box\n").count(), 8);
+  // A container sees its own group as the top.
+  groups.write("cpu/cpu.cfs_quota_us", "300000\n");
+  groups.write("cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(groups.quotaOf("2:cpu:/machine/box\n").count(), 3);
+  // No limit.
+  groups.write("cpu/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(groups.quotaOf("2:cpu:/machine/box\n").count(), 8);
+}
+
+TEST(Cores, ProcessesOfAControlGroupShareItsQuota) {
+  AllowedCores mine{"a", range(0, 8)};
+  mine.quota = 4;
+  mine.quotaGroup = 7;
+  AllowedCores other = mine, elsewhere = mine;
+  other.quotaGroup = 8;
+  elsewhere.machine = "b";
+  EXPECT_EQ(own({mine, mine}), (std::vector<int>{2, 2}));
+  // The cores are shared, the quota is not.
+  EXPECT_EQ(own({mine, other}), (std::vector<int>{4, 4}));
+  EXPECT_EQ(own({mine, elsewhere}), (std::vector<int>{4, 4}));
 }
 
 TEST(Cores, AllOfALoneProcess) {

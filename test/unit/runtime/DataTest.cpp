@@ -4,7 +4,7 @@
 #include "Training.h"
 
 #include "runtime/base/error.h"
-#include "runtime/trainer/data.h"
+#include "runtime/data/data.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/exclusive_file.h"
-#include "runtime/trainer/new_file.h"
+#include "runtime/base/files.h"
 
 #include "gtest/gtest.h"
 
@@ -45,6 +45,21 @@ TEST(ExclusiveFile, NobodyElseOpensItBeforeItIsComplete) {
   }
   umask(before);
   EXPECT_EQ(modeOf(file.path), 0600u);
+}
+
+/// A pipe at the name of a file with a secret may be somebody else's.
+TEST(ExclusiveFile, WhatOnlyItsOwnerMayReadReplacesAPipe) {
+  TemporaryFile file;
+  std::remove(file.path.c_str());
+  ASSERT_EQ(mkfifo(file.path.c_str(), 0666), 0);
+  const mode_t before = umask(022);
+  writeTextFile(file.path, "a file", "secret", Readers::Owner);
+  umask(before);
+  struct stat status{};
+  ASSERT_EQ(lstat(file.path.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISREG(status.st_mode));
+  EXPECT_EQ(modeOf(file.path), 0600u);
+  EXPECT_EQ(file.read(), "secret");
 }
 
 TEST(ExclusiveFile, ALinkAtItsTemporaryNameIsNotFollowed) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/launch/listener.h"
-#include "runtime/launch/listen.h"
+#include "runtime/launch/handshake.h"
+#include "runtime/launch/socket.h"
 
 #include "gtest/gtest.h"
 

@@ -3,7 +3,7 @@
 
 #include "Overlapped.h"
 
-#include "runtime/trainer/compare.h"
+#include "runtime/trainer/verify.h"
 
 #include "gtest/gtest.h"
 

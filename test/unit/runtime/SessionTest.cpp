@@ -11,7 +11,7 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/clock.h"
-#include "runtime/launch/listen.h"
+#include "runtime/launch/socket.h"
 #include "runtime/trainer/session.h"
 
 #include "gtest/gtest.h"

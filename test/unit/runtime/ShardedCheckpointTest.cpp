@@ -4,8 +4,8 @@
 #include "Sharded.h"
 #include "Training.h"
 
-#include "runtime/trainer/checkpoint.h"
-#include "runtime/trainer/initial_weights.h"
+#include "runtime/checkpoints/checkpoint.h"
+#include "runtime/checkpoints/initial_weights.h"
 
 #include <cstring>
 

@@ -4,7 +4,7 @@
 #include "AllocationFailure.h"
 #include "StoreFixture.h"
 
-#include "runtime/launch/tcp_store.h"
+#include "runtime/launch/store_server.h"
 
 #include <atomic>
 #include <new>
@@ -136,10 +136,60 @@ TEST_F(StoreTest, AnExceptionOfTheServerEndsTheRun) {
         if (params.process == 0)
           params.clock = clock;
       });
-  const std::string lost =
-      "lost rank 0: its process has ended, or its machine does not answer";
-  EXPECT_EQ(endings, (Endings{lost, lost}));
-  EXPECT_EQ(said, "rank 0 cannot serve the others any more: std::bad_alloc\n");
+  // The run would fail again.
+  EXPECT_EQ(endings, (Endings{"peer 1", "peer 1"}));
+  EXPECT_EQ(said, "rank 0 cannot serve the others any more: out of memory\n");
+}
+
+TEST_F(LoneStore, HasNoMemoryForAnAnswer) {
+  const std::string frame = encode({static_cast<uint32_t>(StoreFrame::Answer),
+                                    2,
+                                    {std::string(3 << 20, 'x')}});
+  const AllocationFailure failure(1 << 20, AllocationFailure::OtherThreads);
+  // Fails once the other side no longer reads.
+  std::thread answering([&] { (void)sendAll(zero, frame); });
+  try {
+    store->get("key");
+    ADD_FAILURE() << "it got the answer";
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(),
+                 "rank 1 cannot read what rank 0 sends: out of memory");
+    EXPECT_EQ(error.code, Exit::Failure);
+  }
+  // What nobody reads would stay.
+  shutdown(zero.descriptor(), SHUT_RDWR);
+  answering.join();
+}
+
+TEST_F(StoreTest, NoMemoryForAValueEndsTheRun) {
+  const Endings endings = run(2, [&](Store &store, int p) {
+    if (p == 0)
+      store.get("value");
+    const std::string value(3 << 20, 'x');
+    const AllocationFailure failure(1 << 21, AllocationFailure::OtherThreads);
+    store.set("value", value);
+    store.get("what nobody sets");
+  });
+  EXPECT_EQ(endings, (Endings{"peer 1", "peer 1"}));
+  EXPECT_EQ(said, "rank 0 ran out of memory for data from rank 1\n");
+}
+
+TEST_F(StoreTest, EnteringAPhaseAgainDoesNothing) {
+  std::vector<Phase> entered;
+  run(
+      2,
+      [](Store &store, int p) {
+        for (Phase phase : {Phase::Iterate, Phase::Iterate, Phase::Save})
+          if (p == 1)
+            store.enter(phase);
+        store.leave();
+      },
+      [&](StoreParams &params) {
+        if (params.process == 1)
+          params.entered = [&](Phase phase) { entered.push_back(phase); };
+      });
+  EXPECT_EQ(entered,
+            (std::vector<Phase>{Phase::Join, Phase::Iterate, Phase::Save}));
 }
 
 } // namespace

@@ -219,10 +219,11 @@ TEST_F(StoreServerTest, AFailureNamesWhoDoesNotAnswer) {
 TEST_F(StoreServerTest, AServerThatCannotGoOnLeavesNobodyWaiting) {
   joinAll();
   meet(0);
-  server().abandon("no memory");
-  EXPECT_EQ(said, "rank 0 cannot serve the others any more: no memory\n");
+  server().abandon(std::bad_alloc());
+  EXPECT_EQ(said, "rank 0 cannot serve the others any more: out of memory\n");
   for (int p = 0; p < 3; ++p) {
-    heard(p, StoreFrame::Answer);
+    // The run would fail again.
+    EXPECT_EQ(heard(p, StoreFrame::Failed), std::vector<Fields>{{"1"}}) << p;
     EXPECT_TRUE(hasBytes(peers[p].socket, 0)) << p;
     EXPECT_FALSE(receiveSome(peers[p].socket, peers[p].reader, 0)) << p;
   }

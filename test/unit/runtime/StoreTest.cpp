@@ -3,7 +3,7 @@
 
 #include "StoreFixture.h"
 
-#include "runtime/launch/listen.h"
+#include "runtime/launch/socket.h"
 
 using namespace rondo::runtime;
 using rondo::runtime::test::Endings;

@@ -3,8 +3,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/launch/listen.h"
-#include "runtime/launch/listener.h"
+#include "runtime/launch/handshake.h"
+#include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 #include "runtime/transport/tcp.h"
 

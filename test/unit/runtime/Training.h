@@ -6,7 +6,7 @@
 
 #include "Support.h"
 
-#include "runtime/trainer/checkpoint.h"
+#include "runtime/checkpoints/checkpoint.h"
 
 #include "gtest/gtest.h"
 

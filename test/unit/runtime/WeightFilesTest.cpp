@@ -3,7 +3,7 @@
 
 #include "kinds/LfsPointer.h"
 #include "runtime/base/error.h"
-#include "runtime/trainer/safetensors.h"
+#include "runtime/checkpoints/safetensors.h"
 
 #include "gtest/gtest.h"
 
@@ -103,9 +103,10 @@ TEST(Index, Faults) {
   EXPECT_EQ(errorOf(R"({"m":,)"), "byte 5: expected a value");
   EXPECT_EQ(errorOf(R"({"m":"\)"), "byte 8: a string has no end");
   for (const char *file : {"", ".", "..", "/f", "a/f"})
-    EXPECT_NE(errorOf("{\"weight_map\":{\"a\":\"" + std::string(file) + "\"}}")
-                  .find("which is not the name of a file beside the index"),
-              std::string::npos)
+    EXPECT_NE(
+        errorOf("{\"weight_map\":{\"a\":\"" + std::string(file) + "\"}}")
+            .find("which is not the name of a file in the folder of the index"),
+        std::string::npos)
         << file;
   EXPECT_NE(errorOf(R"({"weight_map":{"a":"\u0000f"}})"), "");
   const std::string deep(100000, '[');

@@ -4,7 +4,7 @@
 #include "Relay.h"
 
 #include "runtime/base/error.h"
-#include "runtime/launch/listen.h"
+#include "runtime/launch/socket.h"
 
 #include <cstdio>
 #include <cstdlib>

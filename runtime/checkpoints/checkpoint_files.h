@@ -18,8 +18,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RONDO_RUNTIME_TRAINER_CHECKPOINT_FILES_H
-#define RONDO_RUNTIME_TRAINER_CHECKPOINT_FILES_H
+#ifndef RONDO_RUNTIME_CHECKPOINTS_CHECKPOINT_FILES_H
+#define RONDO_RUNTIME_CHECKPOINTS_CHECKPOINT_FILES_H
 
 #include <cstdint>
 #include <functional>
@@ -69,6 +69,10 @@ public:
   ShardFile(const ShardFile &) = delete;
   ShardFile &operator=(const ShardFile &) = delete;
 
+  /// Gives the file its final size. Call it before another process opens the
+  /// file: a client of NFS that takes a file for shorter than it is may write
+  /// zeros over what another one has written just before its own bytes.
+  void resize(int64_t bytes);
   /// Call it with increasing offsets. Starts to write to the disk at once, and
   /// waits for the disk after some MiB, so that no call takes long, nor does
   /// commit().
@@ -90,4 +94,4 @@ private:
 
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRAINER_CHECKPOINT_FILES_H
+#endif // RONDO_RUNTIME_CHECKPOINTS_CHECKPOINT_FILES_H

@@ -1,8 +1,9 @@
-//===- phase.cpp - What a process of a run is doing -----------------------===//
+//===- world.cpp - The processes of a run and what they are doing ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/launch/phase.h"
+#include "runtime/launch/world.h"
 
+#include "runtime/base/clock.h"
 #include "runtime/launch/store.h"
 
 using namespace rondo::runtime;
@@ -36,4 +37,19 @@ std::string rondo::runtime::ranksText(const std::vector<int32_t> &ranks) {
   if (ranks.size() > most)
     text += " and " + std::to_string(ranks.size() - most) + " more";
   return text;
+}
+
+void DiskPhase::progress() {
+  ++steps;
+  if (world.isAlone())
+    return;
+  constexpr int64_t everyNs = 20'000'000;
+  const int64_t now = nowNs();
+  if (now - lastNs < everyNs)
+    return;
+  lastNs = now;
+  world.store->check();
+  // In the form of a RankStatus.
+  world.store->report(std::to_string(steps) + " -1 rank " +
+                      std::to_string(world.process) + " " + what);
 }

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
+#include "runtime/base/files.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/checkpoints/checkpoint.h"
+#include "runtime/checkpoints/checkpoint_files.h"
+#include "runtime/checkpoints/safetensors.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/checkpoint.h"
-#include "runtime/trainer/checkpoint_files.h"
-#include "runtime/trainer/checkpoint_slices.h"
-#include "runtime/trainer/disk_phase.h"
-#include "runtime/trainer/new_file.h"
-#include "runtime/trainer/safetensors.h"
+#include "runtime/launch/world.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <sys/stat.h>
@@ -119,11 +119,31 @@ static std::string firstFailure(const World &world, const std::string &name,
   return std::string();
 }
 
+/// The size of a file that another process has written; -1 if it is not there.
+/// A client of NFS compares its copy of a file's attributes with the server's
+/// when it opens the file, and that of a folder's names when it opens the
+/// folder: stat() alone may return attributes that are some
+/// seconds old.
+static int64_t sizeOfOthers(const std::string &path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int names = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (names >= 0)
+    close(names);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return -1;
+  struct stat status{};
+  const bool isKnown = fstat(file, &status) == 0;
+  close(file);
+  return isKnown ? status.st_size : -1;
+}
+
 /// Each process may have written to a disk of its own. Call it in process 0.
 static void checkIsHere(const std::string &path, const std::string &shard,
                         int32_t process, int64_t bytes) {
-  struct stat status{};
-  if (stat(shard.c_str(), &status) != 0 || status.st_size != bytes)
+  if (sizeOfOthers(shard) != bytes)
     throw Error("cannot write checkpoint '" + path + "': '" + shard +
                 "', which rank " + std::to_string(process) +
                 " has written, is not there for rank 0; --save needs a folder "
@@ -139,8 +159,8 @@ public:
   ShardedSave(const std::string &path, const State &state,
               const RunPosition &position, const std::vector<Slice> &slices);
 
-  /// All processes call it. Returns what the first process that could not write
-  /// says of it, the same in all; empty: the checkpoint is on the disk.
+  /// All processes call it. Returns the error of the first process that could
+  /// not write, the same in all; empty: the checkpoint is on the disk.
   std::string run();
 
 private:
@@ -226,6 +246,8 @@ void ShardedSave::makeShards() {
   for (Shard &shard : shards)
     if (shard.process == world.process) {
       shard.file = std::make_unique<ShardFile>(shard.path, /*makes=*/true);
+      shard.file->resize(static_cast<int64_t>(shard.begin.size()) +
+                         shard.bytes);
       shard.file->write(0, shard.begin.data(),
                         static_cast<int64_t>(shard.begin.size()));
     }
@@ -263,9 +285,7 @@ void ShardedSave::writeIndex() const {
   }
   const std::string json =
       writeSafetensorsIndex(shards.front().header.metadata, bytes, fileOf);
-  NewFile file(indexOf(path), "checkpoint '" + indexOf(path) + "'");
-  file.write(json.data(), json.size());
-  file.commit();
+  writeTextFile(indexOf(path), "checkpoint '" + indexOf(path) + "'", json);
 }
 
 void ShardedSave::removeOwn() {
@@ -319,8 +339,8 @@ void ShardedSave::removeWholeFile() const {
   if (unlink(path.c_str()) != 0) {
     if (errno == ENOENT)
       return;
-    throw Error("cannot remove '" + path + "', in whose place there is now '" +
-                indexOf(path) + "': " + std::strerror(errno));
+    throw Error("cannot remove '" + path + "', which '" + indexOf(path) +
+                "' replaces: " + std::strerror(errno));
   }
   if (!syncFolderOf(path))
     failWriting(path, "checkpoint '" + path + "'");
@@ -346,15 +366,34 @@ void rondo::runtime::saveCheckpoint(const std::string &path, const State &state,
     throw Error(failure);
 }
 
+namespace {
+
+/// An empty file that is removed again, whatever happens.
+class ProbeFile {
+public:
+  explicit ProbeFile(std::string path) : path(std::move(path)) {}
+  ~ProbeFile() {
+    if (file)
+      std::remove(path.c_str());
+  }
+  ProbeFile(const ProbeFile &) = delete;
+  ProbeFile &operator=(const ProbeFile &) = delete;
+  void make() { file = std::make_unique<ShardFile>(path, /*makes=*/true); }
+
+private:
+  const std::string path;
+  std::unique_ptr<ShardFile> file;
+};
+
+} // namespace
+
 void rondo::runtime::checkSavePath(const std::string &path,
                                    const State &state) {
   const World &world = state.world();
   auto tryFile = [&] { NewFile(path, "checkpoint '" + path + "'"); };
   if (world.isAlone())
     return tryFile();
-  const std::string probe =
-      shardPath(path, "iter0", world.process, world.processes);
-  std::unique_ptr<ShardFile> file;
+  ProbeFile probe(shardPath(path, "iter0", world.process, world.processes));
   std::string failure = firstFailure(world, "the check of --save", [&] {
     if (world.isFirst()) {
       refuseSpecialFile(path);
@@ -364,15 +403,13 @@ void rondo::runtime::checkSavePath(const std::string &path,
                     "--save, or remove it");
       tryFile();
     }
-    file = std::make_unique<ShardFile>(probe, /*makes=*/true);
+    probe.make();
   });
   if (failure.empty())
     failure = firstFailure(world, "the end of the check of --save", [&] {
       for (int32_t p = 0; world.isFirst() && p < world.processes; ++p)
         checkIsHere(path, shardPath(path, "iter0", p, world.processes), p, 0);
     });
-  if (file)
-    std::remove(probe.c_str());
   if (!failure.empty())
     throwInAll(world, Error(failure));
 }

@@ -1,7 +1,7 @@
 //===- data.cpp - Tokens to train on --------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/data.h"
+#include "runtime/data/data.h"
 
 #include "kinds/Counts.h"
 #include "kinds/LfsPointer.h"
@@ -60,7 +60,7 @@ private:
   const uint32_t vocab;
   const ReadAt readAt;
   int file;
-  /// Where the tokens begin, and the bytes of one.
+  /// Offset of the tokens in the file, and the bytes of one.
   int64_t begin = 0, width = 1;
   int64_t count = 0, modified = 0;
 };
@@ -92,7 +92,7 @@ private:
   void copy(int64_t begin, int64_t length, int32_t *out) const;
 
   std::vector<std::unique_ptr<TokenFile>> files;
-  /// Where each file begins, then the end of the last.
+  /// First token of each file, then the end of the last.
   std::vector<int64_t> begins;
   int64_t total = 0, trained = 0;
   DataIdentity ownIdentity;
@@ -170,8 +170,8 @@ void TokenFile::refuseTextOfPointer() const {
     fail(": " + why);
 }
 
-/// Looks for the header of llm.c: 256 int32, the first three of which are the
-/// magic number, the version and the number of tokens.
+/// Reads the header of llm.c, if there is one: 256 int32, the first three of
+/// which are the magic number, the version and the number of tokens.
 void TokenFile::readHeader(int64_t bytes) {
   constexpr int64_t headerBytes = 256 * 4;
   constexpr int32_t magic16 = 20240520, magic32 = 20240801;

@@ -1,15 +1,16 @@
 //===- initial_weights.cpp - Weights that a run begins with ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/initial_weights.h"
+#include "runtime/checkpoints/initial_weights.h"
 
 #include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/checkpoints/safetensors.h"
+#include "runtime/launch/store.h"
+#include "runtime/launch/world.h"
 #include "runtime/model/layer_kinds.h"
-#include "runtime/trainer/disk_phase.h"
-#include "runtime/trainer/weight_files.h"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// How a file names the model's tensors.
+/// Name schemes of files for the model's tensors.
 enum class Naming { Own, Transformers, TransformersBase };
 constexpr Naming namings[] = {Naming::Own, Naming::Transformers,
                               Naming::TransformersBase};
@@ -35,7 +36,7 @@ constexpr std::string_view headWeight = "lm_head.weight";
 
 /// A tensor that a file may have and the model does not.
 struct LeftTensor {
-  /// What its name begins and ends with.
+  /// Prefix and suffix of its name.
   std::string_view begin, end;
   const char *reason;
 };
@@ -52,7 +53,7 @@ constexpr LeftTensor leftTensors[] = {
     {headWeight, headWeight, "a second copy of the embedding's weight"},
 };
 
-/// What the model's tensors are called in a file.
+/// Names of the model's tensors in a file.
 class Names {
 public:
   explicit Names(const State &state);
@@ -76,7 +77,7 @@ private:
   }
 
   const State &state;
-  /// By layer: the number of the block, from 0.
+  /// Indexed by layer: the number of the block, from 0.
   std::vector<int32_t> blockOf;
   bool isTied = false;
 };

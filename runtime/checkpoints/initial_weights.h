@@ -1,8 +1,8 @@
 //===- initial_weights.h - Weights that a run begins with -------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_TRAINER_INITIAL_WEIGHTS_H
-#define RONDO_RUNTIME_TRAINER_INITIAL_WEIGHTS_H
+#ifndef RONDO_RUNTIME_CHECKPOINTS_INITIAL_WEIGHTS_H
+#define RONDO_RUNTIME_CHECKPOINTS_INITIAL_WEIGHTS_H
 
 #include "runtime/execution/state.h"
 
@@ -33,4 +33,4 @@ std::vector<std::string> readInitialWeights(const std::string &path,
 
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRAINER_INITIAL_WEIGHTS_H
+#endif // RONDO_RUNTIME_CHECKPOINTS_INITIAL_WEIGHTS_H

@@ -1,8 +1,8 @@
-//===- compare.h - Runs from the start, and what they end with --*- C++ -*-===//
+//===- verify.h - Runs from the start, and what they end with ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_TRAINER_COMPARE_H
-#define RONDO_RUNTIME_TRAINER_COMPARE_H
+#ifndef RONDO_RUNTIME_TRAINER_VERIFY_H
+#define RONDO_RUNTIME_TRAINER_VERIFY_H
 
 #include "runtime/trainer/trainer.h"
 
@@ -12,7 +12,7 @@
 
 namespace rondo::runtime {
 
-/// By tensor of the state, in its order: of a shard, its elements.
+/// Indexed by tensor of the state; for a shard, its elements.
 using Weights = std::vector<std::vector<float>>;
 
 struct Snapshot {
@@ -21,7 +21,7 @@ struct Snapshot {
   int64_t skipped = 0;
 };
 
-/// What a run from the start does.
+/// Parameters of a run from the start.
 struct RunFromStart {
   uint64_t seed = 1;
   int64_t iterations = 1;
@@ -47,7 +47,7 @@ struct Difference {
   int64_t count = 0;
 };
 
-/// What compareChange() allows.
+/// Largest difference that compareChange() accepts.
 inline constexpr double tolerance = 0.05;
 
 Difference compareBits(const State &state, const Snapshot &reference,
@@ -60,4 +60,4 @@ Difference compareChange(const State &state, const Snapshot &reference,
 
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRAINER_COMPARE_H
+#endif // RONDO_RUNTIME_TRAINER_VERIFY_H

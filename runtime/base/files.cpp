@@ -1,14 +1,17 @@
-//===- new_file.cpp - A file that appears whole or not at all -------------===//
+//===- files.cpp - Files that are read or written as a whole --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/new_file.h"
+#include "runtime/base/files.h"
 
+#include "kinds/LfsPointer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/exclusive_file.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,8 +25,10 @@ bool rondo::runtime::isSpecialFile(const std::string &path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-NewFile::NewFile(const std::string &path, const std::string &name)
-    : path(path), name(name), isInPlace(isSpecialFile(path)),
+NewFile::NewFile(const std::string &path, const std::string &name,
+                 Readers readers)
+    : path(path), name(name), readers(readers),
+      isInPlace(readers == Readers::Usual && isSpecialFile(path)),
       temporary(isInPlace ? path : path + ".tmp." + std::to_string(getpid())),
       file(nullptr) {
   if (isInPlace) {
@@ -50,8 +55,11 @@ void NewFile::write(const void *data, size_t bytes) {
 }
 
 void NewFile::commit() {
-  if (std::fflush(file) != 0 ||
-      (!isInPlace && (!shareAsUsual(fileno(file)) || fsync(fileno(file)) != 0)))
+  if (std::fflush(file) != 0)
+    fail();
+  if (!isInPlace && readers == Readers::Usual && !shareAsUsual(fileno(file)))
+    fail();
+  if (!isInPlace && fsync(fileno(file)) != 0)
     fail();
   int closed = std::fclose(file);
   file = nullptr;
@@ -69,6 +77,14 @@ void NewFile::commit() {
   // The rename is durable once the folder is synced.
   if (!syncFolderOf(path))
     fail();
+}
+
+void rondo::runtime::writeTextFile(const std::string &path,
+                                   const std::string &name,
+                                   const std::string &text, Readers readers) {
+  NewFile file(path, name, readers);
+  file.write(text.data(), text.size());
+  file.commit();
 }
 
 bool rondo::runtime::syncFolderOf(const std::string &path) {
@@ -96,4 +112,20 @@ void rondo::runtime::failWriting(const std::string &path,
     throw Error("cannot write " + name + ": folder '" + path.substr(0, slash) +
                 "' does not exist");
   throw Error("cannot write " + name + ": " + std::strerror(errno));
+}
+
+std::string rondo::runtime::readTextFile(const std::string &kind,
+                                         const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  // An empty file sets the failbit of `text`, a folder the badbit of `file`.
+  if (file)
+    text << file.rdbuf();
+  if (!file || file.bad())
+    throw Error("cannot read " + kind + " '" + path +
+                "': " + std::strerror(errno));
+  std::string contents = text.str();
+  if (const std::string why = whyLfsPointer(contents); !why.empty())
+    throw Error(kind + " '" + path + "': " + why);
+  return contents;
 }

@@ -1,13 +1,12 @@
 //===- checkpoint_files.cpp - The files of a checkpoint -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/checkpoint_files.h"
+#include "runtime/checkpoints/checkpoint_files.h"
 
 #include "runtime/base/error.h"
 #include "runtime/base/exclusive_file.h"
-#include "runtime/trainer/new_file.h"
-#include "runtime/trainer/safetensors.h"
-#include "runtime/trainer/text_file.h"
+#include "runtime/base/files.h"
+#include "runtime/checkpoints/safetensors.h"
 
 #include <cerrno>
 #include <cstdio>
@@ -249,6 +248,11 @@ ShardFile::ShardFile(const std::string &path, bool makes)
 ShardFile::~ShardFile() {
   if (descriptor >= 0)
     close(descriptor);
+}
+
+void ShardFile::resize(int64_t bytes) {
+  if (ftruncate(descriptor, bytes) != 0)
+    fail();
 }
 
 void ShardFile::write(int64_t offset, const void *data, int64_t bytes) {

@@ -1,8 +1,8 @@
-//===- new_file.h - A file that appears whole or not at all -----*- C++ -*-===//
+//===- files.h - Files that are read or written as a whole ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_TRAINER_NEW_FILE_H
-#define RONDO_RUNTIME_TRAINER_NEW_FILE_H
+#ifndef RONDO_RUNTIME_BASE_FILES_H
+#define RONDO_RUNTIME_BASE_FILES_H
 
 #include <cstddef>
 #include <cstdio>
@@ -22,14 +22,19 @@ bool syncFolderOf(const std::string &path);
 /// name in errors.
 [[noreturn]] void failWriting(const std::string &path, const std::string &name);
 
+/// The users that may open a file: those of the umask, or only this one.
+enum class Readers { Usual, Owner };
+
 /// A file that is written next to its path and renamed by commit(), so that a
 /// failure leaves an existing file as it was. Until then only this user can
 /// open it. A device, a pipe or a name of an open file, such as /dev/stdout, is
-/// written in place. All functions throw Error.
+/// written in place, unless only its owner may read the file: then what has the
+/// name is replaced. All functions throw Error.
 class NewFile {
 public:
   /// `name` is its name in errors: `checkpoint 'a.safetensors'`.
-  NewFile(const std::string &path, const std::string &name);
+  NewFile(const std::string &path, const std::string &name,
+          Readers readers = Readers::Usual);
   /// Without commit() nothing remains.
   ~NewFile();
   NewFile(const NewFile &) = delete;
@@ -44,11 +49,20 @@ private:
   [[noreturn]] void fail() const { failWriting(path, name); }
 
   const std::string path, name;
+  const Readers readers;
   const bool isInPlace;
   const std::string temporary;
   std::FILE *file;
 };
 
+/// A NewFile of this text.
+void writeTextFile(const std::string &path, const std::string &name,
+                   const std::string &text, Readers readers = Readers::Usual);
+
+/// The contents of a file. `kind` is what errors call it: `index 'PATH'`.
+/// Throws Error if it cannot be read or is a pointer of Git LFS.
+std::string readTextFile(const std::string &kind, const std::string &path);
+
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRAINER_NEW_FILE_H
+#endif // RONDO_RUNTIME_BASE_FILES_H

@@ -1,11 +1,12 @@
-//===- json_reader.cpp - Reads JSON ---------------------------------------===//
+//===- json.cpp - Reads and writes JSON -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/json_reader.h"
+#include "runtime/base/json.h"
 
 #include "runtime/base/error.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -134,4 +135,76 @@ std::string JsonReader::word() {
   if (at == begin)
     fail("expected a value");
   return text.substr(begin, at - begin);
+}
+
+void JsonWriter::breakLine() {
+  if (breaksLine)
+    written += '\n';
+  breaksLine = false;
+}
+
+void JsonWriter::separate() {
+  if (needsComma)
+    written += ',';
+  needsComma = false;
+  breakLine();
+}
+
+JsonWriter &JsonWriter::open(char begin, char end) {
+  separate();
+  written += begin;
+  closers += end;
+  return *this;
+}
+
+JsonWriter &JsonWriter::end() {
+  breakLine();
+  written += closers.back();
+  closers.pop_back();
+  needsComma = true;
+  return *this;
+}
+
+static void appendString(std::string &json, std::string_view text) {
+  json += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json += '\\';
+      json += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", c);
+      json += escape;
+    } else {
+      json += c;
+    }
+  }
+  json += '"';
+}
+
+JsonWriter &JsonWriter::key(std::string_view name) {
+  separate();
+  appendString(written, name);
+  written += ':';
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(std::string_view text) {
+  separate();
+  appendString(written, text);
+  needsComma = true;
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(double number, const char *format) {
+  char text[40];
+  std::snprintf(text, sizeof text, format, number);
+  return raw(text);
+}
+
+JsonWriter &JsonWriter::raw(std::string_view json) {
+  separate();
+  written += json;
+  needsComma = true;
+  return *this;
 }

@@ -1,14 +1,13 @@
 //===- checkpoint.cpp - Weights and optimizer state from files ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/checkpoint.h"
+#include "runtime/checkpoints/checkpoint.h"
 
 #include "runtime/base/error.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/checkpoints/safetensors.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/checkpoint_slices.h"
-#include "runtime/trainer/disk_phase.h"
-#include "runtime/trainer/weight_files.h"
+#include "runtime/launch/world.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -210,7 +209,13 @@ void Source::checkNames(const std::vector<Slice> &slices) {
 
 void Source::read(State &state, const Tensor &tensor, float *values,
                   const std::string &name) {
-  open(files.fileOf().at(name));
+  const auto place = files.fileOf().find(name);
+  // Process 0 has checked its own copy of the index.
+  if (place == files.fileOf().end())
+    throw Error("checkpoint '" + path + "': it has no tensor '" + name +
+                "', which it had when rank 0 checked it; all processes must "
+                "read the same files");
+  open(place->second);
   buffer.resize(copiedAtOnce);
   for (int64_t i = 0; i < tensor.count; i += copiedAtOnce) {
     const int64_t count = std::min(copiedAtOnce, tensor.count - i);

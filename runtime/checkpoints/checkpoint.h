@@ -1,18 +1,19 @@
-//===- checkpoint.h - Weights and optimizer state in a file -----*- C++ -*-===//
+//===- checkpoint.h - Saves and resumes a run -------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_TRAINER_CHECKPOINT_H
-#define RONDO_RUNTIME_TRAINER_CHECKPOINT_H
+#ifndef RONDO_RUNTIME_CHECKPOINTS_CHECKPOINT_H
+#define RONDO_RUNTIME_CHECKPOINTS_CHECKPOINT_H
 
+#include "runtime/data/data.h"
 #include "runtime/execution/state.h"
-#include "runtime/trainer/data.h"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rondo::runtime {
 
-/// What a run needs besides the tensors to continue as if it had not stopped.
+/// With the tensors, all that a run needs to continue as if it had not stopped.
 /// The position in the data follows from seed and step.
 struct RunPosition {
   /// Optimizer steps done, skipped ones included.
@@ -20,7 +21,7 @@ struct RunPosition {
   uint64_t seed = 0;
   /// Identity of the data that the run was given.
   DataIdentity data;
-  /// What has made the moments.
+  /// The optimizer of the moments.
   OptimizerKind optimizer = OptimizerKind::AdamW;
 };
 
@@ -54,6 +55,30 @@ void checkSavePath(const std::string &path, const State &state);
 RunPosition loadCheckpoint(const std::string &path, State &state,
                            OptimizerKind optimizer);
 
+inline constexpr char checkpointFormat[] = "rondo-checkpoint/1";
+/// Begins the names of mean changes of weights.
+inline constexpr char changesPrefix[] = "optimizer.d.";
+/// Numbers that are copied at once between a file and a state: larger parts are
+/// no faster.
+inline constexpr int64_t copiedAtOnce = int64_t(1) << 20;
+
+/// One array of a checkpoint: a tensor's weights, moments or changes.
+struct Slice {
+  std::string name;
+  const Tensor *tensor;
+  float *Tensor::*values;
+};
+
+/// Whether the replica of a tensor keeps changes; other processes know it too.
+bool hasChanges(const State &state, const Tensor &tensor);
+/// Copies of a tensor have its name, but changes of their own.
+std::string nameOfChanges(const State &state, const Tensor &tensor);
+
+/// Everything a checkpoint holds, in the order of its data. Of sharded state,
+/// the tensors of the first of a group.
+std::vector<Slice> slicesOf(const State &state, OptimizerKind optimizer,
+                            bool withChanges);
+
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRAINER_CHECKPOINT_H
+#endif // RONDO_RUNTIME_CHECKPOINTS_CHECKPOINT_H

@@ -1,8 +1,8 @@
 //===- data.h - Tokens to train on ------------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_TRAINER_DATA_H
-#define RONDO_RUNTIME_TRAINER_DATA_H
+#ifndef RONDO_RUNTIME_DATA_DATA_H
+#define RONDO_RUNTIME_DATA_DATA_H
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ struct DataIdentity {
   int64_t modifiedNs = 0;
 };
 
-/// Where samples come from. A sample is a window of sequence + 1 tokens: the
+/// The source of samples. A sample is a window of sequence + 1 tokens: the
 /// inputs, and the targets, which are the inputs shifted by one. The window
 /// depends only on the seed, the iteration and the sample's number, never on
 /// ranks.
@@ -70,4 +70,4 @@ std::unique_ptr<Data> generateData(int32_t vocab);
 
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRAINER_DATA_H
+#endif // RONDO_RUNTIME_DATA_DATA_H
