@@ -12,7 +12,7 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-/// What a measured time may be.
+/// Upper limit of a measured time.
 static constexpr int64_t maxNs = int64_t(1) << 40;
 
 static bool isSound(int64_t ns) { return ns > 0 && ns <= maxNs; }

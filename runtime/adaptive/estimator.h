@@ -13,14 +13,14 @@
 
 namespace rondo::runtime {
 
-/// What the last iterations of a program have shown.
+/// Measurements of the last iterations of a program.
 struct Measurements {
   /// Its micro-batches; programs with the same have the same costs.
   int32_t microbatches = 0, samples = 0;
   /// [replica * numCostColumns + costColumn(kind)], the median in ns; 0: not
   /// measured.
   std::vector<int64_t> workNs;
-  /// Of links that have carried messages.
+  /// Only links that have carried messages.
   std::vector<LinkEstimate> links;
 };
 
@@ -51,8 +51,8 @@ public:
     return candidates[place].values;
   }
 
-  /// Of one iteration, by program; -1 where the simulator finds no end.
-  /// O(actions of the programs).
+  /// Time of one iteration in ns, one entry per program; -1 if the simulation
+  /// does not end. O(actions of the programs).
   std::vector<int64_t> estimate() const;
 
 private:

@@ -16,8 +16,8 @@ struct AdamWConfig {
   float weightDecay = 0.1f;
 };
 
-/// What changes between iterations. It is in control memory, so that an
-/// iteration's work never depends on the host.
+/// Values that change between iterations. They are in control memory, so that
+/// an iteration's work never depends on the host.
 struct StepControl {
   /// Number of this optimizer step; the first is 1.
   int64_t step;

@@ -34,7 +34,7 @@ struct ControlView {
   ControlHeader *header = nullptr;
   /// [layer in the stage * partialsPerLayer + tensor]: sums of squares.
   double *partials = nullptr;
-  /// By micro-batch; only in the stage that has the head.
+  /// One entry per micro-batch; only in the stage that has the head.
   float *losses = nullptr;
 };
 

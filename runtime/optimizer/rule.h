@@ -35,7 +35,7 @@ struct UpdatedTensor {
   float *moment1, *moment2;
   /// The running mean of the weights' changes; null: it is not kept.
   float *changes = nullptr;
-  /// Of the mean: what a step keeps of the one before.
+  /// Decay of the mean change: the part of it that a step keeps.
   float changeDecay = 0;
 };
 
@@ -45,9 +45,9 @@ void update(const UpdateRule &rule, const StepControl *control,
 /// A step that is skipped: the weights have not changed.
 void skipUpdate(const UpdatedTensor &tensor);
 
-/// What a step keeps of the mean change of weights, so that it looks back about
-/// as far as the forward is behind the backward: decay^(1 / steps). 0, the last
-/// change alone, if they are not apart.
+/// Part of the mean change of weights that a step keeps. The mean then covers
+/// about the number of steps between forward and backward: decay^(1 / steps).
+/// 0, the last change alone, if they are not apart.
 double changeDecay(double decay, double stepsApart);
 
 /// The factor of a stage's learning rate at optimizer step `step`, the first of

@@ -74,7 +74,7 @@ template <typename T> struct Block {
   T *forW(int64_t offset) const {
     return region<T>(args.savedForWeightGrad, offset);
   }
-  /// Of the norms, one after the other; those of heads are third and fourth.
+  /// Gradients of the gains of a norm; those of heads are third and fourth.
   float *gainGrads(int64_t norm) const {
     return region<float>(args.savedForWeightGrad, s.gainGrads) + norm * hidden;
   }

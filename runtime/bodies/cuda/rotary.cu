@@ -19,7 +19,7 @@ struct Heads {
   int64_t tokens, rowsPerBlock, stride, keys;
   int sequence, heads, rotated, pairs;
   float epsilon;
-  /// Of each pair, in turns per position.
+  /// Frequency of each pair, in turns per position.
   double frequencies[maxPairs];
 
   /// The place of a head in a row.
