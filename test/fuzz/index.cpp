@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   std::string again = "{\"weight_map\":{";
   for (const auto &[tensor, file] : files) {
     require(!file.empty() && file.find('/') == std::string::npos,
-            "files are beside the index");
+            "files are in the folder of the index");
     again += (again.back() == '{' ? "" : ",") + jsonString(tensor) + ":" +
              jsonString(file);
   }

@@ -1,5 +1,6 @@
 // Buffers of stages sharded on GPUs, checked by hand: fp32 shards, and the copies
-// in bf16 behind what is gathered. 656 weights of a block are 2624 bytes in fp32,
+// in bf16 after the gathered weights. 656 weights of a block are 2624 bytes in
+// fp32,
 // and their copies 1344; layers that are synthetic have none.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
 

@@ -42,7 +42,7 @@ def is_running(pid):
 process = subprocess.Popen(
     [*sys.argv[3:], "-o", out / "train"],
     env={**os.environ, "CXX": str(compiler), "TMPDIR": str(temporary)},
-    # Where tests run in the background signals may be ignored.
+    # Tests in the background may ignore signals.
     preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
 )
 while not started.exists():
@@ -61,4 +61,4 @@ while any(map(is_running, children)):
     time.sleep(0.02)
 left = [*out.iterdir(), *temporary.iterdir()]
 if left:
-    sys.exit(f"left behind: {left}")
+    sys.exit(f"not removed: {left}")

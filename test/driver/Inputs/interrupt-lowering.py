@@ -20,7 +20,7 @@ def resident_megabytes(pid):
 
 process = subprocess.Popen(
     sys.argv[2:],
-    # Where tests run in the background signals may be ignored.
+    # Tests in the background may ignore signals.
     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
 )
 while resident_megabytes(process.pid) < float(sys.argv[1]):

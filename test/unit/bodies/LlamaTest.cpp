@@ -31,7 +31,7 @@ std::vector<Llama> allOptions() {
 
 class LlamaGradients : public testing::TestWithParam<Llama> {};
 
-// Of the whole model in fp64, against finite differences.
+// Gradients of the whole model in fp64, against finite differences.
 TEST_P(LlamaGradients, Model) {
   const std::vector<LayerDesc> layers = llamaModel(GetParam());
   Model<double> model(layers, 1, 0.25);

@@ -223,7 +223,7 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
                         ranks.copy(rank, to + 4 * shard * own,
                                    from + 4 * shard * own, 4 * shard);
                       }
-                      // Of all.
+                      // A gather of all.
                       t.startGather(0, rank, ranks.whole(rank, 0, 0));
                       t.waitCollective(0, rank);
                     },
@@ -289,7 +289,7 @@ TEST_P(Shards, SeveralAreUnderWay) {
   }
 }
 
-/// What stagingBytes() says is enough for a scatter, and nothing for a gather.
+/// stagingBytes() is enough for a scatter, and 0 for a gather.
 TEST_P(Shards, StagingIsNotExceeded) {
   const std::string name = GetParam().name;
   const bool addsInPlace = name == "cpu_inproc" || name == "cuda_loopback";
@@ -369,7 +369,7 @@ TEST_P(LinkedShards, TakeTheTimeOfTheirTraffic) {
 INSTANTIATE_TEST_SUITE_P(, Shards, testing::ValuesIn(allPairs()), nameOfPair);
 INSTANTIATE_TEST_SUITE_P(, LinkedShards, testing::ValuesIn(cpuPairs()),
                          nameOfPair);
-// Where all pairs are of one kind.
+// Builds in which all pairs are of one kind.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LinkedShards);
 
 } // namespace

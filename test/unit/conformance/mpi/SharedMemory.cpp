@@ -14,7 +14,7 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
-/// Of address space; only pages that are touched and not given back use memory.
+/// Bytes of address space; only pages in use take memory.
 static constexpr int64_t capacity = int64_t(1) << 36;
 static constexpr int64_t page = 1 << 12;
 
