@@ -197,7 +197,7 @@ private:
     std::free(place.shared);
     place.shared = nullptr;
     // Exactly this size, so that AddressSanitizer detects accesses past its
-    // end. end.
+    // end.
     if (sharedBytes && posix_memalign(&place.shared, 128, sharedBytes) != 0)
       fail("no memory for a block's shared memory");
     // All bits set: NaN in fp32, bf16 and fp64.

@@ -50,8 +50,7 @@ pipe.schedule @one of @step family<"blockwise", u = 2> gathers<weights = 1, grad
 // CHECK-NEXT:    pipe.unshard @s2[0]
 pipe.schedule @auto of @step family<"blockwise", u = 2>
 
-// Rule of units: the last chunk stays for its backwards, and the first is
-// gathered
+// Rule of units: the last chunk stays for its backwards, and the first is gathered
 // again while those run. The size of the family's units is written down.
 // CHECK-LABEL: pipe.schedule @unit of @step family<"blockwise", u = 0> gathers<rule = unit, unit = 2>
 // CHECK:       pipe.rank 0 {

@@ -1,6 +1,5 @@
 // Memory where collectives receive what they add, in bytes worked out by hand:
-// a shard
-// of the sum for each contributing part of another rank. Pieces begin at
+// a shard of the sum for each contributing part of another rank. Shards begin at
 // multiples of 32 elements of 4 bytes, and a round moves at most 2^18 of them
 // between processes, 2^20 between GPUs.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower -o %t
@@ -38,8 +37,8 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 // CHECK-NEXT:  pipe.pool @p{{[0-9]+}} on 4 staging <offset = {{[0-9]+}}, slot_bytes = 384, slots = 1>
 // CHECK-NOT:   staging
 
-// Between GPUs all five gather the norm's 16 values of each, after their own: 6
-// * 16 * 8.
+// Between GPUs all five gather the norm's 16 values of each, after their own:
+// 6 * 16 * 8.
 // CUDA-LABEL: pipe.program @several_lowered
 // CUDA-COUNT-5: staging <offset = {{[0-9]+}}, slot_bytes = 768, slots = 1>
 // CUDA-NOT:     staging
