@@ -10,7 +10,6 @@
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/bodies/norm.h"
-#include "runtime/bodies/rms_norm.h"
 #include "runtime/model/layouts.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #define RONDO_RUNTIME_OPTIMIZER_CONTROL_H
 
 #include "runtime/model/stage_sizes.h"
-#include "runtime/optimizer/adamw.h"
+#include "runtime/optimizer/rule.h"
 
 #include <cstdint>
 

@@ -21,7 +21,7 @@ enum class NormKind : uint8_t {
   Layer,
   /// With the sums of normInputGradKeeping() (norm.h).
   LayerKeeping,
-  /// Without mean and bias (rms_norm.h).
+  /// Without mean and bias: by the root mean square.
   RootMeanSquare,
 };
 /// Sums of columns that the gradient of a norm makes.
@@ -155,7 +155,7 @@ template <typename T> struct Pack {
   }
 };
 
-/// See norm.h and rms_norm.h; bias, residual and kept may be null there.
+/// See norm.h; bias, residual and kept may be null there.
 template <typename T> struct NormGrad {
   int64_t rows, columns;
   int chunkRows;

@@ -4,8 +4,8 @@
 #include "runtime/bodies/cuda/rotary.h"
 
 #include "runtime/base/cuda/thread.h"
+#include "runtime/bodies/attention.h"
 #include "runtime/bodies/cuda/reduce.h"
-#include "runtime/bodies/rotary.h"
 #include "runtime/model/llama_sizes.h"
 
 namespace rondo::runtime::cuda {

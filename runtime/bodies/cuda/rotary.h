@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operations on the heads of q and k between their projections and attention,
-// in place: bodies/rotary.h, and before it, if the layer has norms of heads,
-// bodies/rms_norm.h on each head. Limit: one pass over q and k at the memory's
-// bandwidth; cosines and sines are computed once for all heads that a thread
-// turns.
+// in place: rotate() of bodies/attention.h, and before it, if the layer has
+// norms of heads, that of bodies/norm.h on each head. Limit: one pass over q
+// and k at the memory's bandwidth; cosines and sines are computed once for all
+// heads that a thread turns.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- swiglu.cu - SiLU times a gate, on CUDA -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/swiglu.h"
+#include "runtime/bodies/cuda/activations.h"
 
 #include "runtime/base/cuda/thread.h"
 

@@ -3,8 +3,8 @@
 
 #include "LlamaModel.h"
 
+#include "runtime/bodies/attention.h"
 #include "runtime/bodies/gradient_check.h"
-#include "runtime/bodies/rotary.h"
 
 #include <cmath>
 
