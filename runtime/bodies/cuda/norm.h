@@ -48,7 +48,7 @@ void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
                           const T *residual, T *kept, T *dx, float *sums,
                           float *partials);
 
-// By the root mean square, with the same types and the same bound.
+// Normalisation by the root mean square, with the same types and bound.
 
 /// Writes normal and y [rows, columns] and scale [rows].
 template <typename T>

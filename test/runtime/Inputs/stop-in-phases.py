@@ -29,8 +29,8 @@ WORDS = {
     "meet": r"rank {r} .*'meet'|'meet'.* rank {r}",
 }
 PHASES = ["join", "connect", "meet", "data", "iterate", "take transfers", "switch", "gather", "save", "leave"]
-# Where others may still wait for an answer of rank 0 if it stops as it enters a phase: in
-# that phase, or in one before, whose answers may not have left it.
+# If rank 0 stops as it enters a phase, others may also wait in one before it, since its
+# answers there may not have left it.
 BEFORE = {
     "connect": "join",
     "meet": "connect",
