@@ -1,7 +1,7 @@
 //===- TimedPipeline.h - A pipeline of timed layers to run ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What benchmarks of the runtime set up before they run iterations.
+// Set-up that the runtime's benchmarks share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,8 +11,8 @@
 #include "runtime/execution/program_run.h"
 #include "test/unit/runtime/Fixture.h"
 
-/// The hand-written program of a spec with its state and connections, for ranks
-/// that are threads on so many cores.
+/// The hand-written program of a spec, with its state and connections. Its
+/// ranks are threads, each on a core of its own.
 class TimedPipeline {
 public:
   TimedPipeline(const rondo::runtime::test::Spec &spec, int cores)

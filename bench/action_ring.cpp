@@ -1,7 +1,7 @@
 //===- action_ring.cpp - The cost of remembering an action ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a rank pays for its last words, for each action: one that waits for no
+// Cost of the last words of a rank, per action: an action that waits for no
 // message, and one that waits for one. The reading of the processor's counter
 // is part of both and is shown alone as well.
 //

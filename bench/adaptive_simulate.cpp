@@ -41,7 +41,7 @@ using namespace rondo;
 namespace {
 
 constexpr int64_t samplesOfRank = 16, writtenSamples = 4;
-/// Of a sample.
+/// Sizes of one sample.
 constexpr int64_t activationBytes = 250000, messageBytes = 25000;
 constexpr int64_t maxSamples = 16;
 /// Links as the model states them: fast.
@@ -261,8 +261,8 @@ void Bench::timeIn(const Phases &phases, const Candidate &candidate,
   }
 }
 
-/// Of all schedules that one policy or another may run: of each iteration's
-/// phase the fastest.
+/// Time of the best schedule in hindsight: in each iteration's phase, the
+/// fastest schedule of all policies.
 int64_t hindsightNs(const std::vector<Choice> &choices, const Phases &phases) {
   int64_t sum = 0;
   for (size_t phase : phases.ofIteration) {

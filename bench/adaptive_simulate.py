@@ -38,7 +38,7 @@ PROGRAM = pathlib.Path(sys.argv[1], "bench", "called", "adaptive_simulate").reso
 RANKS = [int(r) for r in sys.argv[2:]] or [4, 8, 16, 32, 64]
 ROOMS, RATIOS = (1, 2), (0.25, 0.5, 1)
 PHASE, ITERATIONS, FAST, LATENCY = 100, 800, 10000, 10
-# Of the searches, in thousands of tasks.
+# Search budget per rank, in thousands of tasks.
 EFFORT_OF_RANK = 400
 
 

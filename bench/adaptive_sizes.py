@@ -97,7 +97,7 @@ def main():
         total = sum(map(sum, parts_of(adaptive)))
         best = min(sum(map(sum, parts_of(times))) for times in alone.values())
         print(f"changes: {', '.join(f'{to} after {iteration}' for iteration, to in switches) or 'none'}")
-        print(f"beside hindsight {100 * (total / hindsight - 1):+.1f} %, the best schedule alone {100 * (best / total - 1):+.1f} %, "
+        print(f"compared with hindsight {100 * (total / hindsight - 1):+.1f} %, the best schedule alone {100 * (best / total - 1):+.1f} %, "
               f"@main {100 * (sum(map(sum, parts_of(alone['main']))) / total - 1):+.1f} %")
     print(f"load at the end {os.getloadavg()[0]:.1f}")
 

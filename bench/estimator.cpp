@@ -1,8 +1,8 @@
 //===- estimator.cpp - Time to estimate the schedules of a program --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a running program does in its background thread for one decision: eight
-// programs of kfkb, each timed by the core's simulator with its messages and
+// Cost of one decision in the background thread of a running program: eight
+// kfkb programs, each timed by the core's simulator with its messages and
 // slots. One core.
 //
 //===----------------------------------------------------------------------===//

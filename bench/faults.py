@@ -42,7 +42,7 @@ pipe.plan @p of @m on @c microbatches(2) {
 pipe.schedule @main of @p family<"1f1b">
 """
 RANKS, ITERATIONS = 2, 4
-# What the program is told, and the words of which one must be in its output or
+# Arguments of the program, and words of which one must be in its output or in
 # that of rondo blame if it ends; None: it must go on.
 FAULTS = {
     "kill": ("kill", r"lost rank {r}|rank {r} stopped first|process rank {r} .*signal 9"),
@@ -94,7 +94,7 @@ def commands(transport, program, folder, arguments):
 
 
 def end_session(leader):
-    """Kills what a launcher that had to be killed has left behind."""
+    """Kills what a launcher that had to be killed has not ended."""
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             words = stat.read_text().rsplit(")", 1)[1].split()

@@ -44,7 +44,7 @@ def random_problem(rng, number):
     ranks = rng.randint(2, 8)
     row = list(range(ranks))
     rank_of = rng.choice([row, row, row * rng.choice([2, 3]), row + row[::-1], row + row[::-1]])
-    # Some families want equal stages, and micro-batches in rounds.
+    # Some families need equal stages, and micro-batches in rounds.
     same = rng.random() < 0.3
     stages = []
     for rank in rank_of:

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-# By evaluator: the key of its times, and the end of the names of its optima.
+# Keys: evaluators. Values: the key of its times, and the end of the names of
+# its optima.
 EVALUATORS = {"1f1b": ("t_1f1b", "1f1b"), "spp": ("t_pe", "pe"), "spp-full-duplex": ("t_pefd", "pefd")}
 
 

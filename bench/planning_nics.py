@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 EVALUATORS = ("spp", "spp-full-duplex", "1f1b")
-# What a plan is compared with; None: all that the table has.
+# Baselines by name; None: all columns of the table.
 RIVALS = {
     "best published": None,
     "SPP": {"spp"},

@@ -87,7 +87,7 @@ def iterations(folder, program, ranks, link=None, data=()):
 
 
 def sums(folder, program, ranks, link):
-    """Median time for which the first of all collectives is awaited: nothing runs beside it."""
+    """Median time for which the first of all collectives is awaited; nothing else runs meanwhile."""
     _, *traces = run(folder, program, ranks, arguments_of(link), "--trace")
     events = [json.loads(trace.read_text()) for trace in traces]
     events = [each["traceEvents"] if isinstance(each, dict) else each for each in events]
@@ -134,4 +134,4 @@ kept, _ = gpt_with_costs("GPT, 1 stage x 2 replicas, measured costs")
 again, stage = gpt_with_costs("same, all layers recompute", " recompute")
 # Each replica has half of the samples of 8 micro-batches.
 added = 8 * stage["recompute_ns"] / 2 / 1e6
-row("same, beside the time without + F of each", again, kept[0] + added)
+row("same, compared with the time without + F of each", again, kept[0] + added)

@@ -1,4 +1,4 @@
-//===- runtime_prediction.cpp - Measured beside predicted time ------------===//
+//===- runtime_prediction.cpp - Measured and predicted time ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Eight ranks of timed layers run 1F1B. Layers sleep, so the number of cores

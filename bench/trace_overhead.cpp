@@ -39,7 +39,7 @@ void measure(int ranks, int cores) {
   const double actions = static_cast<double>(pipeline.actions);
   ProgramRun run(pipeline.connections, pipeline.desc());
   Team team(ranks);
-  /// By iteration, in ns an action: without a trace, and with one.
+  /// Times in ns per action, one entry per iteration: without and with a trace.
   std::array<std::vector<double>, 2> times;
   std::vector<TraceEvent> taken;
   double events = 0;

@@ -5,7 +5,7 @@
 # The main job: compiles examples/gpt-small.mlir with 1F1B and with ZB-H1, on
 # costs measured here, and trains both on FILE, by default on the license texts
 # that every Debian has. Everything is written under BUILD/demo. --short runs
-# few iterations.
+# one iteration.
 set -eu
 # Numbers have a decimal point, whatever the user's locale says.
 export LC_ALL=C
@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
     shift
     ;;
   --short)
-    iterations=2
+    iterations=1
     samples=1
     ;;
   *)

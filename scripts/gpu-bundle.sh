@@ -54,7 +54,7 @@ g++, and the CUDA toolkit 12.8 or later with NCCL; no network, no MLIR, no BLAS.
 
     make test-gpu      # tests, and training compared with the CPU
     make gpu-first     # tests, kernels, benchmarks and sanitizers
-    make bench-gpu     # GPT-2, beside PyTorch if installed
+    make bench-gpu     # GPT-2, compared with PyTorch if installed
 
 \`googletest/\` is GoogleTest, unmodified, under its own license.
 END

@@ -78,7 +78,7 @@ def arguments():
     if given.iterations < WINDOW:
         parser.error(f"--iterations {given.iterations}: a point of a curve averages {WINDOW}, so a run has as many or more")
     if given.wall and given.jobs > 1:
-        parser.error(f"--jobs {given.jobs}: runs beside each other would take each other's time; --wall needs --jobs 1")
+        parser.error(f"--jobs {given.jobs}: parallel runs slow each other down; --wall needs --jobs 1")
     return given
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes plans of a GPT for schedules that drain and that do not, compiles them, and says what Rondo knows of each."""
+"""Writes plans of a GPT for schedules that drain and that do not, compiles them, and prints Rondo's figures of each."""
 
 import dataclasses
 import json
@@ -81,7 +81,7 @@ class Facts:
     """What is known of a schedule before it runs. Delays are in updates, the most of any stage; times in ns."""
 
     iteration_ns: float = 0
-    # What a run takes in addition to its iterations: the pipeline fills and drains.
+    # Time of a run in addition to its iterations: the pipeline fills and drains.
     ends_ns: float = 0
     forward_delay: int = 0
     backward_delay: int = 0
@@ -103,7 +103,7 @@ def emitted(rondo, source, name):
     arenas = re.search(r"int64_t arena_bytes\[\] = \{([^}]*)\}", text)
     pipeline = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
     if not arenas or not pipeline:
-        raise SystemExit(f"{source}: the program of {name} has no arena or no predicted time where this script looks for them")
+        raise SystemExit(f"{source}: the program of {name} has no arena or no predicted time at the expected position")
     return int(pipeline[1]), [int(n) for n in arenas[1].split(",")]
 
 

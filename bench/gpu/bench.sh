@@ -3,8 +3,8 @@
 # bench.sh BUILD [bench.py's flags]
 #
 # Tokens per second and MFU of GPT-2 on a GPU, as one stage and as four looped
-# back on one GPU, each with and without a CUDA graph, beside PyTorch if it is
-# installed. Builds as scripts/gpu-build.sh describes. Status 77 without a
+# back on one GPU, each with and without a CUDA graph; PyTorch for comparison,
+# if installed. Builds as scripts/gpu-build.sh describes. Status 77 without a
 # device.
 set -u
 # Numbers have a decimal point, whatever the user's locale says.

@@ -1,4 +1,4 @@
-//===- kernel_table.h - Times beside floors ---------------------*- C++ -*-===//
+//===- kernel_table.h - Times and their floors ------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_BENCH_GPU_KERNEL_TABLE_H

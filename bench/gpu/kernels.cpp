@@ -4,23 +4,23 @@
 //   gpt-kernels [--layers N] [--hidden N] [--heads N] [--sequence N]
 //               [--batch N] [--vocab N] [--repeats N]
 //
-// What one micro-batch and one optimizer step enqueue, one at a time, in bf16.
-// A floor is the larger of two times: the bytes that must be read and written
-// at the rate of a large copy, and the operations at the rate of a large
-// product, both measured first. Before each repeat a buffer larger than the
-// caches is written, so that operands come from memory; in an iteration some
-// are still in a cache. The last column is the time in an iteration of one
-// micro-batch.
+// Times of the work of one micro-batch and one optimizer step, in bf16, one
+// operation at a time. A floor is the larger of two times: the bytes that must
+// be read and written at the rate of a large copy, and the operations at the
+// rate of a large product, both measured first. Before each repeat a buffer
+// larger than the caches is written, so that operands come from memory; in an
+// iteration some are still in a cache. The last column is the time in an
+// iteration of one micro-batch.
 //
 //===----------------------------------------------------------------------===//
 
 #include "kernel_table.h"
 
+#include "runtime/bodies/cuda/activations.h"
 #include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/attention_cudnn.h"
 #include "runtime/bodies/cuda/classifier.h"
 #include "runtime/bodies/cuda/embedding.h"
-#include "runtime/bodies/cuda/gelu.h"
 #include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/reduce.h"
 #include "runtime/optimizer/cuda.h"
@@ -98,7 +98,7 @@ struct Model {
     return clock.gemms.tryGelu(clock.stream, product, workspace);
   }
 
-  /// By own kernels and by cuDNN, whose rows count where it is there.
+  /// With own kernels and with cuDNN, whose rows count if it is installed.
   void attentionForwards(double bytes, double flops) {
     const Stream &own = clock.stream;
     auto run = [&](const Stream &stream) {
@@ -157,7 +157,7 @@ struct Model {
     };
     if (fuses) {
       geluGrad("fcProj I with gelu", part, o.layers);
-      // What the parts cost.
+      // Cost of the parts.
       geluGrad("fcProj I with gelu, whole", rows, 0);
     }
     inputGrad("fcProj I", ffn, hidden, fuses ? 0 : o.layers);

@@ -81,7 +81,7 @@ def main():
     if options.deterministic:
         # cuBLAS reads this when it starts.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        # What has no such kernel only warns.
+        # Operations without a deterministic kernel only warn.
         torch.use_deterministic_algorithms(True, warn_only=True)
     if options.attention == "cudnn":
         torch.backends.cuda.enable_cudnn_sdp(True)

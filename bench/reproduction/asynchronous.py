@@ -75,7 +75,7 @@ def timeprest(rondo):
                 if name == "honest":
                     whole = one
                 else:
-                    # Of a mini-batch's backward, each micro-batch has a third.
+                    # Each micro-batch has a third of the mini-batch's backward.
                     whole = problem(
                         stages, each, iterations, FORWARD // each, size, size // each
                     )

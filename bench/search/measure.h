@@ -14,7 +14,7 @@ struct Settings {
   std::string oracles = "../shared/oracles";
   bool isGiven = false;
   int64_t limitMs = 1000;
-  /// Of one search.
+  /// Threads of one search.
   int64_t threads = 1;
   size_t every = 9, from = 0, show = 0;
   /// Named by SearchOptions::without.

@@ -1,4 +1,4 @@
-//===- neighbours.cpp - Beside the peers, against families ----------------===//
+//===- neighbours.cpp - Compared with peers and families ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "bench/search/ranks.h"

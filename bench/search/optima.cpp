@@ -10,7 +10,7 @@ using namespace rondo;
 
 namespace {
 
-/// Results beside what is known about the problems.
+/// Results compared with the known optima of the problems.
 class Optima {
 public:
   Optima(const Settings &settings, llvm::json::Value known)
@@ -33,7 +33,7 @@ public:
       return;
     if (!best || !result.schedule) {
       ++infeasible;
-      // Both must say that there is no schedule.
+      // Both must find that no schedule exists.
       if (best || result.schedule) {
         ++wrong;
         fprintf(stderr, "%s: %s, known: %s\n", problem.name.c_str(),

@@ -21,7 +21,7 @@ using namespace rondo;
 namespace {
 
 constexpr size_t numProblems = 340;
-/// Larger problems take most of the time and tell no more.
+/// Larger problems take most of the time without adding information.
 constexpr int64_t maxTasks = 12000;
 /// Schedules that are longer than this many times the bound count as that.
 constexpr double maxRatio = 2;
@@ -64,7 +64,7 @@ std::vector<Preset> allPresets() {
   return all;
 }
 
-/// By preset, and for each by problem: the objective over the bound.
+/// Objective divided by the bound; first index: preset, second index: problem.
 using Ratios = std::vector<std::vector<float>>;
 
 /// Every `every`-th of `count` problems of a seed.

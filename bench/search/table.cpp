@@ -11,7 +11,7 @@ using namespace rondo;
 
 void Ratios::add(const std::string &name, int64_t found, int64_t reference,
                  std::string note) {
-  // Where no task takes time, both are 0.
+  // If no task takes time, both are 0.
   const double ratio =
       found == reference ? 1 : double(found) / double(reference);
   rows.push_back({ratio, name, found, reference, std::move(note)});

@@ -33,7 +33,7 @@ def data(folder):
         return pathlib.Path(sys.argv[3]).resolve()
     texts = sorted(path for path in pathlib.Path("/usr/share/common-licenses").rglob("*") if path.is_file() and not path.is_symlink())
     if not texts:
-        raise SystemExit("/usr/share/common-licenses has no texts; name a file behind the iterations")
+        raise SystemExit("/usr/share/common-licenses has no texts; name a file after the iterations")
     path = folder / "data"
     path.write_bytes(b"".join(text.read_bytes() for text in texts))
     return path

@@ -149,7 +149,7 @@ def figures(rondo, folder, text):
     frozen = order.read_text()
     inside = re.compile(r"(pipe\.link @\w+ -> @\w+) <[^>]*>")
     if not inside.search(frozen):
-        raise SystemExit(f"{order}: no link where this script looks for those inside a server")
+        raise SystemExit(f"{order}: no link inside a server at the expected position")
     free.write_text(inside.sub(r"\1 <latency_ns = 0>", frozen))
     made, without = (json.loads(command(rondo, "simulate", path, "--json")) for path in (order, free))
     if made["ranks"] != without["ranks"]:

@@ -55,7 +55,7 @@ def predicted_ms(text):
     """What the compiler says of the pipeline's program, with its steps and norm."""
     found = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
     if not found:
-        raise SystemExit("the program has no predicted time where this script looks for it")
+        raise SystemExit("the program has no predicted time at the expected position")
     return int(found[1]) / 1e6
 
 

@@ -26,7 +26,8 @@ import plans
 RONDO = pathlib.Path(sys.argv[1]).resolve()
 ALL = len(sys.argv) == 2
 HIDDEN, MICROBATCHES, PLACES, SHARDS = 64, 12, 3, 2
-# What is whole at once: one chunk, by the rule of units, or as much as pays.
+# Number of chunks that are whole at once: one, by the rule of units, or the
+# default.
 RULES = {"one": "weights = 1, gradients = 1", "unit": "rule = unit", "default": None}
 FLOAT = 4  # bytes
 

@@ -166,7 +166,7 @@ void BackgroundEstimator::work() {
     lock.unlock();
     const bool isNew = searchLike(*last);
     lock.lock();
-    // Where more has been measured since, the next round says what is known.
+    // If there are newer measurements, the next round reports its estimates.
     if (fresh.empty() && (isNew || !known.why.empty()))
       result = known;
     known.why.clear();

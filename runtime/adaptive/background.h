@@ -28,17 +28,17 @@ struct SearchPlan {
   /// A search begins where some estimate has changed by this part since the
   /// last one, and what it finds counts if it is faster by as much.
   double leastChange = 0.02;
-  /// Of the first turn, so that something better is there soon; each one has
-  /// twice the time of the one before, up to four times that of the first, so
-  /// that a change is not noticed late.
+  /// Time of the first turn, short so that a better schedule is found soon.
+  /// Each turn has twice the time of the one before, up to four times that of
+  /// the first, so that a change of the network is noticed in time.
   int64_t timeLimitMs = 100;
   int32_t turns = 4;
 };
 
-/// What the background knows.
+/// Results of the background thread.
 struct Estimates {
-  /// ns of an iteration, by program: those that were compiled, then `found`; -1
-  /// where there is no estimate.
+  /// ns of an iteration, one entry per program: the compiled ones, then
+  /// `found`; -1 without an estimate.
   std::vector<int64_t> ns;
   /// Programs that searches have found, at most `maxFound`. One may replace
   /// another at its place, but not what runs, nor the best of all.
@@ -84,7 +84,7 @@ private:
   const SearchPlan plan;
   const size_t numCompiled;
   Estimates known;
-  /// Of the compiled programs, when the last search began.
+  /// Estimates of the compiled programs when the last search began.
   std::vector<int64_t> searchedAt;
   int64_t numFound = 0, numSearches = 0;
   /// Turns that the search still has, and how many it has had. Costs that

@@ -5,22 +5,47 @@
 #define RONDO_RUNTIME_ADAPTIVE_ESTIMATOR_H
 
 #include "runtime/adaptive/found_program.h"
-#include "runtime/adaptive/link_estimate.h"
 #include "runtime/adaptive/program_values.h"
+#include "runtime/transport/links.h"
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace rondo::runtime {
 
-/// What the last iterations of a program have shown.
+/// Figures of a directed link between two ranks, measured on its last messages.
+struct LinkEstimate {
+  int32_t from = 0, to = 0;
+  int64_t messages = 0;
+  /// Size of the largest messages.
+  int64_t bytes = 0;
+  /// From the beginning of such a message's transfer to its arrival, where no
+  /// other message was on the link: the median, and half of the distance
+  /// between the quartiles.
+  int64_t medianNs = 0, spreadNs = 0;
+  /// Parts of the transfer's time. bytesPerUs == 0: it occupies nothing.
+  int64_t latencyNs = 0, bytesPerUs = 0;
+};
+
+/// Estimates a link from its transfers, in their order. A message that finds
+/// the link free takes latency and occupancy; one that follows another arrives
+/// an occupancy after it. If fewer than two have waited, the latency is at
+/// least the time that messages still had when others passed the link after
+/// them without waiting, and `assumedLatencyNs`, as far as transfers are that
+/// long. Messages of another size than the largest count as those that come
+/// before.
+LinkEstimate estimateLink(const std::vector<Transfer> &transfers,
+                          int64_t assumedLatencyNs);
+
+/// Measurements of the last iterations of a program.
 struct Measurements {
   /// Its micro-batches; programs with the same have the same costs.
   int32_t microbatches = 0, samples = 0;
   /// [replica * numCostColumns + costColumn(kind)], the median in ns; 0: not
   /// measured.
   std::vector<int64_t> workNs;
-  /// Of links that have carried messages.
+  /// Only links that have carried messages.
   std::vector<LinkEstimate> links;
 };
 
@@ -51,8 +76,8 @@ public:
     return candidates[place].values;
   }
 
-  /// Of one iteration, by program; -1 where the simulator finds no end.
-  /// O(actions of the programs).
+  /// Time of one iteration in ns, one entry per program; -1 if the simulation
+  /// does not end. O(actions of the programs).
   std::vector<int64_t> estimate() const;
 
 private:

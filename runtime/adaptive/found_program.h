@@ -27,13 +27,13 @@ public:
 
   /// Its number is that of `like`.
   const ProgramDesc &desc() const { return tables; }
-  /// What the tables say, for the core.
+  /// The content of the tables, for the core.
   const Program &program() const { return values; }
 
 private:
   const std::string name;
   const Program values;
-  /// By rank: how many actions, then two numbers for each.
+  /// One entry per rank: the number of actions, then two numbers for each.
   std::vector<std::vector<int64_t>> actions;
   std::vector<RankDesc> ranks;
   std::vector<PoolDesc> pools;

@@ -149,7 +149,8 @@ static Problem problemOf(const Executable &exe, const ProgramDesc &program) {
   return problem;
 }
 
-/// Where buffers lie: the simulator asks which wait for sends.
+/// Adds the places of buffers: the simulator needs them to find buffers that
+/// wait for sends.
 static void addPlaces(const ProgramDesc &desc, Program &program) {
   for (int32_t p = 0; p < desc.numPools; ++p)
     program.pools.push_back({desc.pools[p].rank, desc.pools[p].offset,

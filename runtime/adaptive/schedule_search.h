@@ -1,4 +1,4 @@
-//===- schedule_search.h - Looks for schedules during a run -----*- C++ -*-===//
+//===- schedule_search.h - Searches schedules during a run ------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef RONDO_RUNTIME_ADAPTIVE_SCHEDULE_SEARCH_H
@@ -13,12 +13,12 @@
 
 namespace rondo::runtime {
 
-/// What is searched for: a faster order for the tasks of a program.
+/// Input of a search for a faster order of a program's tasks.
 struct SearchRequest {
   const Executable &executable;
   /// Its micro-batches, replicas and collectives are those of the new program.
   const ProgramDesc &like;
-  /// Of `like`, with costs and links as last measured.
+  /// The values of `like`, with costs and links as last measured.
   const ProgramValues &values;
   /// Limit of each attempt; two more follow if the first gains less than 1 %.
   int64_t timeLimitMs = 0;

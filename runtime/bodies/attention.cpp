@@ -1,4 +1,4 @@
-//===- attention.cpp - Causal self-attention ------------------------------===//
+//===- attention.cpp - Causal self-attention, rotary positions ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/attention.h"
@@ -86,7 +86,8 @@ void copyRows(int64_t rows, int64_t columns, const Real *from, Real *to,
 
 /// Calls each(sample, first head, workspace) for every sample and group of
 /// `group` heads, on the threads of the rank. Each thread but one has a
-/// workspace of its own.
+/// workspace of its own, which it keeps: allocated for each call, all its pages
+/// would be new.
 template <typename Real, typename Each>
 void forHeads(const LayerDesc &layer, int64_t group, Real *workspace,
               const Each &each) {
@@ -94,9 +95,17 @@ void forHeads(const LayerDesc &layer, int64_t group, Real *workspace,
   // Each score takes some products and an exponential.
   const int64_t scores = layer.sequence * layer.sequence * group / 2;
   forRanges(layer.batch * groups, scores, [&](int64_t first, int64_t count) {
-    std::vector<Real> own(first > 0 ? AttentionWorkspace(layer).all.size() : 0);
+    Real *here = workspace;
+    if (first > 0) {
+      static thread_local std::vector<Real> own;
+      const auto needed =
+          static_cast<size_t>(AttentionWorkspace(layer).all.size());
+      if (own.size() < needed)
+        own.resize(needed);
+      here = own.data();
+    }
     for (int64_t g = first; g < first + count; ++g)
-      each(g / groups, g % groups * group, first > 0 ? own.data() : workspace);
+      each(g / groups, g % groups * group, here);
   });
 }
 
@@ -194,11 +203,70 @@ void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
       });
 }
 
+double rotaryFrequency(const LayerDesc &layer, int64_t j) {
+  const LlamaDesc &llama = layer.llama;
+  const double plain =
+      std::pow(llama.ropeTheta, -static_cast<double>(2 * j) /
+                                    static_cast<double>(headWidth(layer)));
+  const RopeScaling &scaling = llama.ropeScaling;
+  if (scaling.factor == 0)
+    return plain;
+  const double turn = 6.283185307179586;
+  // Turns within the original positions.
+  const double turns =
+      static_cast<double>(scaling.originalPositions) * plain / turn;
+  if (turns > scaling.highFrequencyFactor)
+    return plain;
+  if (turns < scaling.lowFrequencyFactor)
+    return plain / scaling.factor;
+  const double share =
+      (turns - scaling.lowFrequencyFactor) /
+      (scaling.highFrequencyFactor - scaling.lowFrequencyFactor);
+  return (1 - share) * plain / scaling.factor + share * plain;
+}
+
+template <typename Real>
+void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines) {
+  const int64_t pairs = headWidth(layer) / 2;
+  for (int64_t j = 0; j < pairs; ++j) {
+    const double frequency = rotaryFrequency(layer, j);
+    for (int64_t t = 0; t < layer.sequence; ++t) {
+      const double angle = static_cast<double>(t) * frequency;
+      cosines[t * pairs + j] = static_cast<Real>(std::cos(angle));
+      sines[t * pairs + j] = static_cast<Real>(std::sin(angle));
+    }
+  }
+}
+
+template <typename Real>
+RONDO_VECTORISE void
+rotate(const LayerDesc &layer, int64_t heads, int64_t stride, Real direction,
+       const Real *__restrict cosines, const Real *__restrict sines,
+       Real *__restrict rows) {
+  const int64_t pairs = headWidth(layer) / 2;
+  for (int64_t t = 0; t < numTokens(layer); ++t) {
+    const int64_t place = t % layer.sequence * pairs;
+    for (int64_t head = 0; head < heads; ++head) {
+      Real *first = rows + t * stride + head * 2 * pairs;
+      for (int64_t j = 0; j < pairs; ++j) {
+        const Real cosine = cosines[place + j];
+        const Real sine = direction * sines[place + j];
+        const Real a = first[j], b = first[pairs + j];
+        first[j] = a * cosine - b * sine;
+        first[pairs + j] = b * cosine + a * sine;
+      }
+    }
+  }
+}
+
 #define RONDO_INSTANTIATE(Real)                                                \
   template void attentionForward(const LayerDesc &, const Real *, Real *,      \
                                  Real *, Real *);                              \
   template void attentionInputGrad(const LayerDesc &, Real *, const Real *,    \
-                                   const Real *, const Real *, Real *);
+                                   const Real *, const Real *, Real *);        \
+  template void rotaryTable(const LayerDesc &, Real *, Real *);                \
+  template void rotate(const LayerDesc &, int64_t, int64_t, Real,              \
+                       const Real *, const Real *, Real *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(double)
 

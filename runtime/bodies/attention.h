@@ -1,4 +1,4 @@
-//===- attention.h - Causal self-attention ----------------------*- C++ -*-===//
+//===- attention.h - Causal self-attention, rotary positions ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // softmax(q k^T / sqrt(d)) v for each sample and head, where a token sees
@@ -30,6 +30,23 @@ template <typename Real>
 void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
                         const Real *outputGrad, const Real *logSumExp,
                         Real *workspace);
+
+// Rotary positions: number j of a head's first half and number j of its second
+// half are a vector, which is turned by position * frequency j.
+
+/// Radians per position of pair j.
+double rotaryFrequency(const LayerDesc &layer, int64_t j);
+
+/// Writes cosines and sines [sequence][head width / 2].
+template <typename Real>
+void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines);
+
+/// Turns the first `heads` heads of each row, in place; rows are `stride`
+/// elements apart, and as many as the layer has tokens. A direction of -1 turns
+/// back.
+template <typename Real>
+void rotate(const LayerDesc &layer, int64_t heads, int64_t stride,
+            Real direction, const Real *cosines, const Real *sines, Real *rows);
 
 } // namespace rondo::runtime
 

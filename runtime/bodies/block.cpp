@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/bodies/activations.h"
 #include "runtime/bodies/attention.h"
-#include "runtime/bodies/gelu.h"
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/bodies/norm.h"

@@ -5,7 +5,7 @@
 // allocates nothing and reports no errors: the caller provides buffers of the
 // sizes in layerSizes(), aligned to bufferAlignment, and data in range.
 //
-// How long a buffer keeps its content:
+// Lifetime of the content of each buffer:
 //
 //   weights               always
 //   gradients             W adds to them; nothing else does, so that the order
@@ -60,10 +60,10 @@ struct LayerArgs {
   double lossScale;
   /// Index in the iteration. Only synthetic layers read it, for their tags.
   int64_t microbatch;
-  /// Where a device enqueues the work. Unused on a CPU.
+  /// The stream in which a device enqueues the work. Unused on a CPU.
   void *stream;
-  /// The same weights in the layer's dtype, where that is not fp32; null: they
-  /// lie behind `weights`, as layerSizes() counts them.
+  /// The same weights in the layer's dtype, if that is not fp32; null: they
+  /// follow `weights`, as layerSizes() counts them.
   const void *weightsInDtype;
 };
 

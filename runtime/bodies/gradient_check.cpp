@@ -19,7 +19,7 @@ using namespace rondo::runtime;
 namespace {
 
 constexpr double lossScale = 0.25;
-/// How far values move along a direction whose elements are up to 1.
+/// Step length along a direction whose elements are up to 1.
 constexpr double step = 1.0 / 4096;
 constexpr int directions = 9;
 /// Relative error that fp32 and the curvature of F may cause.

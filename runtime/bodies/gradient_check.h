@@ -20,9 +20,9 @@ struct GradientCheck {
 /// Runs a layer's tasks on the CPU in fp32 with weights, inputs and an output
 /// gradient made from `seed`. Compares the results of I and W with finite
 /// differences of F along random directions, and fills each buffer with NaNs
-/// when its content may be gone, so that reading it shows. Also looks for
-/// writes past the ends of buffers, for gradients that W does not add to, and
-/// for results that differ from run to run.
+/// when its content may be gone, so that reading it shows. Also detects writes
+/// past the ends of buffers, gradients that W does not add to, and results that
+/// differ from run to run.
 GradientCheck checkGradients(const LayerDesc &layer, const LayerBody &body,
                              uint64_t seed);
 

@@ -10,7 +10,6 @@
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/bodies/norm.h"
-#include "runtime/bodies/rms_norm.h"
 #include "runtime/model/layouts.h"
 
 #include <algorithm>
@@ -56,7 +55,7 @@ double crossEntropy(int64_t rows, int64_t vocab, const int32_t *targets,
          static_cast<double>(rows);
 }
 
-/// What W multiplies the gradient of the logits by.
+/// Factor of the gradient of the logits in W.
 template <typename Real>
 void writeNormed(const LayerDesc &layer, const LayerArgs &args, Real *normed) {
   const HeadWeights weights(layer);

@@ -6,12 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/bodies/activations.h"
 #include "runtime/bodies/attention.h"
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/linear.h"
-#include "runtime/bodies/rms_norm.h"
-#include "runtime/bodies/rotary.h"
-#include "runtime/bodies/swiglu.h"
+#include "runtime/bodies/norm.h"
 #include "runtime/model/llama_layouts.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
-//===- norm.h - Layer normalisation -----------------------------*- C++ -*-===//
+//===- norm.h - Normalisation of layers -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// y = gain * normal + bias with normal = (x - mean) * scale and
-// scale = 1 / sqrt(variance + 1e-5), row by row.
+// By mean and variance: y = gain * normal + bias with normal = (x - mean) *
+// scale and scale = 1 / sqrt(variance + 1e-5), row by row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,6 +35,31 @@ void normInputGrad(int64_t rows, int64_t columns, const Real *dy,
 template <typename Real>
 void normWeightGrad(int64_t columns, const Real *grads, Real *gainGrad,
                     Real *biasGrad);
+
+// By the root mean square: y = gain * normal with normal = x * scale and
+// scale = 1 / sqrt(mean of x^2 + epsilon), row by row.
+
+/// Writes normal [rows, columns] and scale [rows].
+template <typename Real>
+void rmsNormalise(int64_t rows, int64_t columns, Real epsilon, const Real *x,
+                  Real *normal, Real *scale);
+
+/// Writes y [rows, columns].
+template <typename Real>
+void rmsOutput(int64_t rows, int64_t columns, const Real *normal,
+               const Real *gain, Real *y);
+
+/// dx = residual + gradient through the norm; the residual may be null, and dx
+/// may be dy. Adds this micro-batch's gradient of gain to grads [columns], so
+/// that W need not keep dy.
+template <typename Real>
+void rmsInputGrad(int64_t rows, int64_t columns, const Real *dy,
+                  const Real *normal, const Real *scale, const Real *gain,
+                  const Real *residual, Real *dx, Real *grads);
+
+/// Adds the saved grads to that of gain.
+template <typename Real>
+void rmsWeightGrad(int64_t columns, const Real *grads, Real *gainGrad);
 
 } // namespace rondo::runtime
 

@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_EXECUTION_SPAN_H
 
 #include "runtime/model/executable.h"
-#include "runtime/optimizer/adamw.h"
+#include "runtime/optimizer/rule.h"
 
 #include <cstdint>
 #include <functional>

@@ -8,14 +8,14 @@
 
 namespace rondo::runtime {
 
-/// Where cuDNN's attention takes a larger workspace than this, own kernels run.
+/// If cuDNN's attention needs a larger workspace than this, own kernels run.
 inline constexpr int64_t maxAttentionWorkspaceBytes = int64_t(1) << 30;
 
-/// Device memory, in bytes, that a rank takes beside its arena for cuDNN's
-/// attention of the layer; 0 where own kernels run. A rank's layers share it.
-/// The gradients of q, k and v, which cannot take their place at once, and what
-/// cuDNN 9.19 asks for on an H200: a matrix of sequence x sequence in bf16 and
-/// a row of fp32 for each head. Other versions may ask for more or less.
+/// Device memory, in bytes, that a rank needs in addition to its arena for
+/// cuDNN's attention of the layer; 0 if own kernels run. A rank's layers share
+/// it. The gradients of q, k and v, which cannot take their place at once, and
+/// what cuDNN 9.19 asks for on an H200: a matrix of sequence x sequence in bf16
+/// and a row of fp32 for each head. Other versions may ask for more or less.
 inline int64_t attentionMemoryBytes(const LayerDesc &layer) {
   const bool hasAttention =
       layer.kind == LayerKind::GptBlock || layer.kind == LayerKind::LlamaBlock;

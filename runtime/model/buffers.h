@@ -8,7 +8,7 @@
 
 namespace rondo::runtime {
 
-/// What memory is held for.
+/// Purposes of memory.
 using Buffer = BufferKind;
 inline constexpr int numBuffers = numBufferKinds;
 

@@ -110,7 +110,7 @@ constexpr int64_t geluGradRows(int64_t rows, int64_t hidden, int64_t ffn) {
 /// In place, I turns q, k and v into their gradients, and the normals into the
 /// norms' outputs. W needs GELU's output, which F leaves, and the gradient of
 /// its input, which takes the place of the input although no product may write
-/// over what it reads: the gradient begins in front of the input, and I makes
+/// over what it reads: the gradient begins before the input, and I makes
 /// geluGradRows() rows of it at a time, over rows of the input that it no
 /// longer needs. Then middleGrad and outputGrad follow, where the last rows of
 /// the input were. I fills those two, geluGrad and vectorGrads.
@@ -140,7 +140,7 @@ private:
   static constexpr int64_t ffn(const LayerDesc &layer) {
     return activationBytes(layer, numTokens(layer) * layer.ffn);
   }
-  /// How far the gradient begins in front of the input.
+  /// Distance from the beginning of the gradient to that of the input.
   static constexpr int64_t front(const LayerDesc &layer) {
     const int64_t rows =
         geluGradRows(numTokens(layer), layer.hidden, layer.ffn);
@@ -181,10 +181,10 @@ struct BlockWorkspace {
   }
 };
 
-/// How a head goes over its tokens. If the logits' gradients all fit into
-/// `maxKept`, they are kept from F to W. Otherwise only one chunk of tokens
-/// has logits at a time: F also computes the gradient of the norm's output, and
-/// W recomputes the logits, a third more work for the head.
+/// Division of a head's tokens into chunks. If the logits' gradients all fit
+/// into `maxKept`, they are kept from F to W. Otherwise only one chunk of
+/// tokens has logits at a time: F also computes the gradient of the norm's
+/// output, and W recomputes the logits, a third more work for the head.
 struct HeadChunks {
   static constexpr int64_t maxKept = int64_t(1) << 30;
   static constexpr int64_t maxLive = int64_t(256) << 20;

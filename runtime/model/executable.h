@@ -26,7 +26,7 @@ namespace rondo::runtime {
 /// Takes the actions of a rank's function; see runtime/execution/actions.h.
 class Rank;
 
-/// What a message carries.
+/// Content of a message.
 using Message = MessageKind;
 
 /// Consecutive layers of the model.
@@ -52,9 +52,9 @@ inline int32_t groupOf(const ReplicaDesc *replicas, int32_t h) {
   return h - replicas[h].shard;
 }
 
-/// What a replica takes, and its buffers.
+/// The samples of a replica, and its buffers.
 struct ShareDesc {
-  /// Of each micro-batch that it takes.
+  /// Samples of each micro-batch.
   int32_t firstSample, samples;
   /// It takes micro-batches turn, turn + turns, and so on: all of them, or
   /// those that the stage assigns to it.
@@ -69,8 +69,8 @@ inline bool takes(const ShareDesc &share, int64_t microbatch) {
   return share.turns == 1 || microbatch % share.turns == share.turn;
 }
 
-/// What one replica passes to another for each micro-batch that both take: the
-/// samples that both have.
+/// A message from one replica to another for each micro-batch that both take
+/// part in: the samples that both have.
 struct EdgeDesc {
   int32_t from, to;
   Message message;
@@ -79,7 +79,7 @@ struct EdgeDesc {
   /// and the buffer of `to` that receives it. On one rank these are the same
   /// slots if both have the same samples; if not, the task copies.
   int32_t sent, received;
-  /// Where the samples begin in each, in bytes.
+  /// Offsets of the samples in each, in bytes.
   int64_t sentOffset, receivedOffset;
 };
 
@@ -98,8 +98,8 @@ struct SlotPartDesc {
   const uint16_t *slots;
 };
 
-/// Where a replica's buffer lies: in the slots of a pool. pool < 0: the stage
-/// has no such buffer.
+/// Place of a replica's buffer: slots of a pool. pool < 0: the stage has no
+/// such buffer.
 struct PlaceDesc {
   int32_t pool = -1;
   /// Slots repeat, until a later part begins, if there is one.
@@ -138,11 +138,11 @@ struct CollectiveDesc {
   const int32_t *replicas;
   /// Predicted time once all ranks are there.
   int64_t ns = 0;
-  /// Of a sum of a shared tensor whose replicas have shards: the tensor's
+  /// In a sum of a shared tensor whose replicas have shards: the tensor's
   /// elements that it adds, which all its replicas have in theirs; 0: all.
   int64_t firstElement = 0, numElements = 0;
-  /// Of a norm where iterations overlap: the step that awaits that of iteration
-  /// t is t + delay. From 1 on, steps make its parts.
+  /// In a norm of overlapping iterations: step t + delay awaits the norm of
+  /// iteration t. From 1 on, steps make its parts.
   int32_t delay = 0;
 };
 
@@ -156,12 +156,13 @@ struct LinkDesc {
 
 /// Which weights a replica's tasks read in a program whose iterations overlap.
 struct VersionDesc {
-  /// By micro-batch, numbered from 0 through all iterations of a run: how many
-  /// optimizer steps behind its own iteration the version is that F reads, the
-  /// one that I, W and B read, and the one that R reads. Iteration t of a run
-  /// reads version t - delay, counted from 0 at the run's start. See delayOf().
+  /// One entry per micro-batch, numbered from 0 through all iterations of a
+  /// run: the age in optimizer steps, counted from its own iteration, of the
+  /// version that F reads, of the one that I, W and B read, and of the one that
+  /// R reads. Iteration t of a run reads version t - delay, counted from 0 at
+  /// the run's start. See delayOf().
   const int16_t *forward, *backward, *recompute;
-  /// What the delays settle to: the means that corrections for delay use.
+  /// The delays in the steady state: the means that corrections for delay use.
   double meanForward, meanBackward, meanRecompute;
   /// The backward's weights are moved back along the running mean of their
   /// changes (Buffer::WeightChanges); and so are those of R.
@@ -175,9 +176,9 @@ struct VersionDesc {
   }
 };
 
-/// How a program's iterations overlap. Its functions order all micro-batches
-/// and steps of a run of any length: first what begins it, then what repeats. A
-/// run of n iterations leaves out what belongs to iteration n and later ones,
+/// Overlap of a program's iterations. Its functions order all micro-batches and
+/// steps of a run of any length: first the beginning, then the repeating part.
+/// A run of n iterations leaves out the actions of iteration n and later ones,
 /// and so it ends with nothing under way.
 struct OverlapDesc {
   /// Micro-batches whose delays are listed, and how many of the last of them
@@ -185,7 +186,7 @@ struct OverlapDesc {
   int32_t numDelays, period;
   /// Iterations that each repetition adds.
   int32_t iterationsEach;
-  /// By replica.
+  /// One entry per replica.
   const VersionDesc *versions;
 };
 
@@ -246,12 +247,12 @@ struct ProgramDesc {
   /// Those of the executable, sized for this program's micro-batches. State has
   /// the same size and ranks in all programs.
   const LayerDesc *layers;
-  /// By replica.
+  /// One entry per replica.
   const ShareDesc *shares;
   const EdgeDesc *edges;
   int32_t numRanks;
   const RankDesc *ranks;
-  /// By replica: the rank of this program that runs it.
+  /// One entry per replica: the rank of this program that runs it.
   const int32_t *rankOfReplica;
   int32_t numPools;
   const PoolDesc *pools;
@@ -267,9 +268,9 @@ struct ProgramDesc {
   int64_t predictedWorkNs;
   /// Peak bytes of activations by rank, as the search counts them.
   const int64_t *peakMemoryBytes;
-  /// By rank: the pool of one slot where its collectives receive what they add
-  /// (stagingBytes() in kinds/Sums.h), which lies at the same place in all
-  /// programs that have it; -1: none. Null: no rank has any.
+  /// One entry per rank: the pool of one slot where its collectives receive
+  /// what they add (stagingBytes() in kinds/Sums.h), which lies at the same
+  /// place in all programs that have it; -1: none. Null: no rank has any.
   const int32_t *staging = nullptr;
   /// Predicted time of a task or step of each replica, in ns:
   /// [replica * numCostColumns + costColumn(kind)]. Null: costs are unknown.
@@ -279,8 +280,9 @@ struct ProgramDesc {
   /// actions number them through the run, and predictedNs is the time that an
   /// iteration adds to a long run.
   const OverlapDesc *overlap = nullptr;
-  /// By rank: how many sends, receives and collectives it may have in flight at
-  /// once (kinds/Residency.h); 0: as many as it has. Null: that on all ranks.
+  /// One entry per rank: the number of sends, receives and collectives that it
+  /// may have in flight at once (kinds/Residency.h); 0: no limit. Null: no
+  /// limit on any rank.
   const int32_t *resident = nullptr;
 };
 
@@ -293,7 +295,7 @@ inline bool computesNorm(const ProgramDesc &program) {
   return false;
 }
 
-/// How many launches the ranks that need it may have in flight; 0: none does.
+/// Limit of launches in flight of the ranks that need one; 0: no rank does.
 inline int32_t residentOf(const ProgramDesc &program) {
   int32_t most = 0;
   for (int32_t r = 0; program.resident && r < program.numRanks; ++r)
@@ -301,7 +303,7 @@ inline int32_t residentOf(const ProgramDesc &program) {
   return most;
 }
 
-/// By how many iterations that norm is late; 0 also where there is none.
+/// The number of iterations by which the norm is late; 0 also without a norm.
 inline int32_t normDelay(const ProgramDesc &program) {
   for (int32_t c = 0; c < program.numCollectives; ++c)
     if (program.collectives[c].kind == CollectiveKind::GradientNorm)
@@ -310,7 +312,7 @@ inline int32_t normDelay(const ProgramDesc &program) {
 }
 
 /// The devices that an executable runs on. Each target other than the CPU has
-/// its own library beside the runtime, which defines the object that the
+/// its own library next to the runtime, which defines the object that the
 /// emitted program names: without that library the program does not link.
 /// Opaque to emitted code; see runtime/backend/backend.h.
 struct Backend;
@@ -332,8 +334,8 @@ struct Executable {
   const LayerDesc *layers;
   int32_t numStages;
   const StageDesc *stages;
-  /// By stage, and within a stage by replica. The first of a stage owns its
-  /// tensors: it counts for the norm and writes the checkpoint.
+  /// Ordered by stage, and within a stage by replica. The first of a stage owns
+  /// its tensors: it counts for the norm and writes the checkpoint.
   int32_t numReplicas;
   const ReplicaDesc *replicas;
   /// Edges of activations come before those of gradients, and these before
@@ -352,8 +354,8 @@ struct Executable {
   /// Those that carry messages of a pipeline, as the plan assumed them.
   int32_t numLinks = 0;
   const LinkDesc *links = nullptr;
-  /// Of an executable whose pipelines were chosen for a network that changes,
-  /// so that it adapts unless told otherwise; else null.
+  /// In an executable whose pipelines were chosen for a network that changes,
+  /// so that it adapts by default; else null.
   const ScheduleSearch *search = nullptr;
   /// Moments of each weight that arenas have room for: what the optimizer that
   /// memory was planned for keeps (kinds/Optimizers.h).

@@ -11,7 +11,7 @@ struct rondo_body;
 
 namespace rondo::runtime {
 
-/// Where the bodies run.
+/// Device type on which the bodies run.
 enum class Target : uint8_t { Cpu, Cuda };
 
 /// The type of activations, messages and saved tensors. Weights, gradients and
@@ -33,7 +33,7 @@ enum class LayerKind : uint8_t {
 /// No layer has more inputs, that is, incoming edges.
 inline constexpr int32_t maxLayerInputs = 8;
 
-/// What a layer reads from the data set for each micro-batch.
+/// The data that a layer reads from the data set for each micro-batch.
 enum class LayerData : uint8_t { None, Tokens, Targets };
 
 /// Floating-point operations of a layer's tasks on one micro-batch. Zero for
@@ -42,7 +42,7 @@ struct LayerFlops {
   int64_t forward, inputGrad, weightGrad;
 };
 
-/// What a custom layer states besides its sizes.
+/// Keys of a custom layer in addition to its sizes.
 struct CustomDesc {
   const char *name;
   /// A C struct (bodies/rondo_body.h); null in the compiler, which does not
@@ -66,7 +66,7 @@ struct RopeScaling {
   int64_t originalPositions;
 };
 
-/// What a Llama's layers have besides the sizes of a GPT.
+/// Keys of a Llama's layers in addition to the sizes of a GPT.
 struct LlamaDesc {
   /// Consecutive heads / kvHeads query heads share a key and a value head.
   int32_t kvHeads;
@@ -91,7 +91,7 @@ struct LayerDesc {
   int32_t vocab, sequence, hidden, heads, ffn;
   /// Samples of one micro-batch.
   int32_t batch;
-  /// Of a head: shares the token embedding's weight. It keeps a copy of the
+  /// In a head: shares the token embedding's weight. It keeps a copy of the
   /// weight and a partial gradient of its own.
   bool tied;
   /// Whether F keeps nothing for the backward, and R runs it again.

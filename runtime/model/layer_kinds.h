@@ -1,4 +1,4 @@
-//===- layer_kinds.h - What the compiler knows of each kind -----*- C++ -*-===//
+//===- layer_kinds.h - Properties of each kind of layer ---------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One row per kind of layer. Bodies have tables in the same order for each
@@ -98,7 +98,7 @@ constexpr const LayerKindRow &rowOf(LayerKind kind) {
   return layerKinds[static_cast<int>(kind)];
 }
 
-/// What the layer reads from the data set.
+/// The data that the layer reads from the data set.
 constexpr LayerData dataOf(const LayerDesc &layer) {
   return layer.kind == LayerKind::Custom ? layer.custom.data
                                          : rowOf(layer.kind).data;

@@ -83,7 +83,7 @@ inline int64_t unkeptBytes(const LayerDesc *layers, int64_t count) {
   return most;
 }
 
-/// What R of a stage restores.
+/// The values that R of a stage restores.
 struct RecomputedSizes {
   int64_t forInputGrad = 0, forWeightGrad = 0;
 };
@@ -101,7 +101,7 @@ inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
 /// Whether a layer of a stage is a head tied to an embedding of the stage.
 /// Their weights change in one step, whose moments are the embedding's.
 inline bool isTiedInStage(const LayerDesc *layers, int64_t count, int64_t i) {
-  // Of the model's own kinds, heads read targets and embeddings tokens.
+  // Among the model's own kinds, heads read targets and embeddings tokens.
   const auto reads = [&](int64_t layer, LayerData data) {
     return rowOf(layers[layer].kind).data == data;
   };

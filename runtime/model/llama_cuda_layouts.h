@@ -66,7 +66,7 @@ struct LlamaBlockSavedForW {
   ByteLayout all;
   int64_t normal1, qkv, attention, normal2, gate, product;
   int64_t middleGrad, outputGrad;
-  /// Of fp32: gradients of the gains of both norms, and with headNorm of those
+  /// In fp32: gradients of the gains of both norms, and with headNorm of those
   /// of q and k.
   int64_t gainGrads;
 

@@ -31,19 +31,19 @@ constexpr int64_t copyBytes(const LayerSizes &sizes) {
 
 /// Bytes of each buffer of the stage that runs `layers[0..numLayers)` in order,
 /// each a multiple of bufferAlignment. Saved, message and data buffers are for
-/// one micro-batch. No weights are moved back; where they are, their changes
-/// take as much as the gradients. R neither begins with what another R makes
-/// nor makes what another begins with; where it does, that takes as much as the
-/// input and the output. Control holds a header, partial norms (fp64)
-/// of each layer and, if a layer has a loss, one (fp32) for each of
-/// `microbatches`, the most of any program. `moments` is how many the optimizer
-/// keeps of each weight (kinds/Optimizers.h); a head tied to an embedding of
-/// the stage has none of its own (isTiedInStage), unless state is sharded.
+/// one micro-batch. No weights are moved back; otherwise their changes have the
+/// size of the gradients. R neither begins with what another R makes nor makes
+/// what another begins with; otherwise that has the size of the input and the
+/// output. Control holds a header, partial norms (fp64) of each layer and, if a
+/// layer has a loss, one (fp32) for each of `microbatches`, the most of any
+/// program. `moments` is how many the optimizer keeps of each weight
+/// (kinds/Optimizers.h); a head tied to an embedding of the stage has none of
+/// its own (isTiedInStage), unless state is sharded.
 ///
 /// A replica that keeps one of several `shards` has a shard of the weights, the
 /// gradients and each of the moments, as elements of fp32, and gathers as much
 /// as all shards are. Where tasks read a copy of the weights in another dtype,
-/// a replica makes it of what it has gathered: behind that, layer by layer.
+/// a replica makes it of what it has gathered; it follows that, layer by layer.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers],
                        int64_t shards = 1, int32_t moments = 2) {

@@ -10,7 +10,7 @@
 #define RONDO_RUNTIME_OPTIMIZER_CONTROL_H
 
 #include "runtime/model/stage_sizes.h"
-#include "runtime/optimizer/adamw.h"
+#include "runtime/optimizer/rule.h"
 
 #include <cstdint>
 
@@ -34,7 +34,7 @@ struct ControlView {
   ControlHeader *header = nullptr;
   /// [layer in the stage * partialsPerLayer + tensor]: sums of squares.
   double *partials = nullptr;
-  /// By micro-batch; only in the stage that has the head.
+  /// One entry per micro-batch; only in the stage that has the head.
   float *losses = nullptr;
 };
 

@@ -154,7 +154,7 @@ __global__ void normKernel(const double *sum, double maxNorm, Headers headers) {
   header.step.clipFactor = factor;
 }
 
-/// The factors of one step, the same for every element; as in adamw.cpp.
+/// The factors of one step, the same for every element; as in rule.cpp.
 struct Factors {
   float clip, rate, inverseRoot, shrink;
 };

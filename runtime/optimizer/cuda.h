@@ -12,7 +12,7 @@
 
 #include "runtime/base/cuda/stream.h"
 #include "runtime/optimizer/control.h"
-#include "runtime/optimizer/sgd.h"
+#include "runtime/optimizer/rule.h"
 
 #include <cstdint>
 #include <cuda_bf16.h>

@@ -1,4 +1,4 @@
-//===- schedule_search.cpp - Looks for schedules during a run -------------===//
+//===- schedule_search.cpp - Searches schedules during a run --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/adaptive/schedule_search.h"
@@ -82,7 +82,7 @@ static KeptBytes keptBytes(const SearchRequest &request,
   return kept;
 }
 
-/// What activations hold, and what state leaves of the arenas for them.
+/// The memory of activations: what the state leaves of the arenas.
 static void addMemory(const SearchRequest &request, PlanFigures &plan,
                       Problem &problem) {
   for (int32_t h = 0; h < problem.numReplicas(); ++h) {
@@ -144,7 +144,7 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
   return searchFitting(fitting, options);
 }
 
-/// What a program computes, without messages and steps.
+/// The computation of a program, without messages and steps.
 static Schedule tasksOf(const Program &program) {
   Schedule tasks;
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {

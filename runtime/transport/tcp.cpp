@@ -9,7 +9,6 @@
 #include "runtime/launch/handshake.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/say_error.h"
-#include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 
 #include <algorithm>

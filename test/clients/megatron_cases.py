@@ -39,7 +39,7 @@ def plain():
     yield case("recomputation, waves", WAVES, recompute=True)
     yield case("per-token loss, V", V, per_token=True)
     yield case("evaluation, V", V, evaluate=[MICROBATCHES, 3])
-    yield case("in the place of Megatron's own, uneven", UNEVEN, use=True)
+    yield case("instead of Megatron's own, uneven", UNEVEN, use=True)
 
 
 def refusals():

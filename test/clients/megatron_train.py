@@ -162,7 +162,7 @@ def train(case, run, chunks):
         mine = sum(f["loss"].item() for f in found)
         found = [None] * torch.distributed.get_world_size()
         torch.distributed.all_gather_object(found, mine)
-        # Megatron's loop looks for losses on the last rank.
+        # Megatron's loop expects losses on the last rank.
         losses.append(found[-1])
         assert losses[-1] > 0, "the last rank has no loss"
 

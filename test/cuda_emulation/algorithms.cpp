@@ -1,4 +1,4 @@
-//===- algorithms.cpp - What the emulated library offers for products -----===//
+//===- algorithms.cpp - Algorithms of the emulated library's products -----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "emulation.h"

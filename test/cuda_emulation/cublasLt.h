@@ -61,10 +61,10 @@ using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t *;
 using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t *;
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t *;
 struct cublasLtMatmulAlgo_t {
-  /// What the product needs; checked when it runs. `epilogueAlignment` is that
-  /// of the epilogue's addresses when the algorithm was chosen.
+  /// Needs of the product; checked when it runs. `epilogueAlignment` is that of
+  /// the epilogue's addresses when the algorithm was chosen.
   size_t workspaceBytes, alignment, epilogueAlignment;
-  /// In the order in which the library offers them.
+  /// Position in the library's list.
   size_t number;
 };
 enum cublasLtMatmulAlgoConfigAttributes_t {

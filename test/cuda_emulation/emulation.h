@@ -21,7 +21,7 @@ void setDevices(int count, int error = 0);
 /// `refused`, if there is one, fails although the machine says that it can.
 void setPeerAccess(bool is, int refused = -1);
 
-/// How far a device's clock is ahead of the host's; initially 0.
+/// Difference of a device's clock to the host's; initially 0.
 void setClockOffset(int device, int64_t ns);
 
 /// After `skip` calls of a toolkit function, the next one gives `error` instead
@@ -32,33 +32,34 @@ void failCall(const char *function, int skip, int error);
 /// gives this error; 0: none does.
 void failCommunicator(int skip, int error);
 
-/// How many groups of NCCL's calls a device has room for at once. Each keeps
-/// its place while it waits for its peers, and one that finds none does not
-/// begin. 0, initially: any number. A program whose environment has
-/// RONDO_EMULATED_RESIDENT ends where more than that are there at once.
+/// Maximum number of NCCL's groups of calls on a device at once. Each keeps its
+/// place while it waits for its peers, and a group that finds no place does not
+/// begin. 0, initially: no limit. If RONDO_EMULATED_RESIDENT is in the
+/// environment, a program with more groups at once than that ends.
 void setResident(int most);
 /// The most that have been on one device at once since the last call.
 int maxResident();
 
 /// An algorithm for products. They differ only in what is written here.
 struct Algorithm {
-  /// How much later a product ends by the events of its stream, ms.
+  /// Delay of a product's end in the events of its stream, ms.
   double ms = 0;
   /// Bits of cublasLtReductionScheme_t.
   uint32_t reductions = 0;
-  /// What it needs beyond the workspace that it is offered for.
+  /// Workspace that it needs beyond the workspace that it was chosen for.
   size_t moreWorkspace = 0;
-  /// Whether products with it fail, though the library offers it.
+  /// Whether products with it fail, though it is in the library's list.
   bool isRefused = false;
 };
-/// What the library offers for every product from now on, in this order.
-/// Initially one without times, or one for each of the numbers of ms, with
-/// commas between them, in the environment's RONDO_EMULATED_PRODUCTS.
+/// The library's list for every product from now on, in this order. Initially
+/// one without times, or one for each of the numbers of ms, with commas between
+/// them, in the environment's RONDO_EMULATED_PRODUCTS.
 void setAlgorithms(const std::vector<Algorithm> &all);
-/// How many products have been enqueued with algorithm `number`.
+/// Number of products enqueued with algorithm `number`.
 int64_t productsWith(size_t number);
 
-/// How often kernels have been given more shared memory since the last call.
+/// Number of times that kernels have been given more shared memory since the
+/// last call.
 int sharedSettings();
 
 /// While an object exists, the host must not touch device memory: it faults.
@@ -74,7 +75,7 @@ int liveHandles();
 /// Streams, events and communicators that were destroyed while another device
 /// than theirs was current, since the last call.
 int destroyedElsewhere();
-/// What streams have got and not done.
+/// Number of operations that streams have received and not done.
 int operationsLeft();
 
 } // namespace emulation

@@ -71,7 +71,7 @@ struct EventState {
 
 struct Event {
   std::shared_ptr<EventState> state = std::make_shared<EventState>();
-  /// Where it was last recorded, if that was in a capture.
+  /// The capture of its last record, if any.
   std::shared_ptr<Capture> capture;
   std::vector<int> at;
   int device = 0;
@@ -87,7 +87,7 @@ struct Queue {
   /// Redrawn from time to time: streams run at very different speeds.
   unsigned speed = 0;
   int device = 0;
-  /// How much later its events are than the host's clock, ms.
+  /// Delay of its events against the host's clock, ms.
   double lateMs = 0;
 };
 
@@ -153,7 +153,7 @@ public:
   std::vector<std::weak_ptr<Capture>> captures;
   /// The clock of the device that is running an operation.
   int64_t deviceNs() const;
-  /// By device.
+  /// Key: device.
   std::map<int, int64_t> clockOffsets;
 
 private:
@@ -174,11 +174,11 @@ private:
 int injected(const char *function);
 /// Keeps an error, which is also returned, for cudaGetLastError().
 cudaError_t remember(cudaError_t error);
-/// What the library offers for products, and how many there were by algorithm.
+/// The library's list for products, and the number of products by algorithm.
 std::vector<Algorithm> algorithms();
 void countProduct(size_t number);
-/// How many groups of NCCL's calls have been enqueued on a device, or are in a
-/// graph, and have not ended.
+/// Number of groups of NCCL's calls that have been enqueued on a device, or are
+/// in a graph, and have not ended.
 int groupsOn(int device);
 /// Appends the setting of memory to a stream.
 void enqueueMemset(cudaStream_t stream, const cudaMemsetParams &params);

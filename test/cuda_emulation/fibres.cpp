@@ -33,8 +33,8 @@ namespace {
 /// untouched pages cost nothing.
 constexpr size_t stackBytes = 256 << 10;
 
-/// What a thread of a block has of its stack: if all began at the same place of
-/// a page, they would take turns in the same few lines of the cache.
+/// Usable bytes of a thread's stack. If all stacks began at the same offset in
+/// a page, they would share a few lines of the cache.
 constexpr size_t usedBytes(unsigned thread) {
   constexpr size_t line = 64, places = 256;
   return stackBytes - thread % places * line;
@@ -190,13 +190,13 @@ public:
   Fibre &fibre() { return *now->fibres[running]; }
 
 private:
-  /// How many blocks take turns.
+  /// Number of blocks that take turns.
   static constexpr size_t atOnce = 2;
 
   void start(Block &place, unsigned number) {
     std::free(place.shared);
     place.shared = nullptr;
-    // Of exactly this size, so that AddressSanitizer detects accesses past its
+    // Exactly this size, so that AddressSanitizer detects accesses past its
     // end.
     if (sharedBytes && posix_memalign(&place.shared, 128, sharedBytes) != 0)
       fail("no memory for a block's shared memory");
@@ -240,7 +240,7 @@ private:
     place.fibres.push_back(std::move(fibre));
   }
 
-  /// Where each fibre starts; never returns.
+  /// Entry point of each fibre; never returns.
   static void enter();
 
   /// Everything waiting at the barrier may go on.
@@ -291,8 +291,8 @@ private:
   std::minstd_rand random{1};
 };
 
-/// Of this host thread; null until it launches something. A pointer, since what
-/// has a constructor costs a test at each use.
+/// The grid of this host thread; null until it launches something. A pointer,
+/// since an object with a constructor costs a check at each use.
 thread_local Grid *launched = nullptr;
 
 void Grid::enter() {

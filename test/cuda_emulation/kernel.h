@@ -1,11 +1,11 @@
 //===- kernel.h - The language of kernels, on the CPU -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What nvcc adds to C++, as far as our kernels use it, so that a C++ compiler
-// takes the same sources. The threads of blocks are fibres of one host thread:
-// each runs until it waits at a barrier of its block or meets the other lanes
-// of its warp. The next to run is chosen at random, of two blocks at once, so
-// that a missing barrier shows. Kernels get their shared memory at launch
+// The parts of nvcc's C++ that our kernels use, so that a C++ compiler takes
+// the same sources. The threads of blocks are fibres of one host thread: each
+// runs until it waits at a barrier of its block or meets the other lanes of its
+// warp. The next to run is chosen at random, of two blocks at once, so that a
+// missing barrier shows. Kernels get their shared memory at launch
 // (runtime/base/cuda/thread.h); it starts full of NaNs and ends at an
 // allocation's end.
 //

@@ -87,7 +87,7 @@ bool keepsLaunchOrder() {
   const char *text = std::getenv("NCCL_LAUNCH_ORDER_IMPLICIT");
   return text && std::string(text) == "1";
 }
-/// By GPU and capture; null: no capture.
+/// Key: GPU and capture; null: no capture.
 std::map<std::pair<int, void *>, std::weak_ptr<GroupRun>> issuedLast;
 
 /// NCCL frees nothing before the last of the process's ranks has left, the work

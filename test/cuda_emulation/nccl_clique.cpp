@@ -44,7 +44,7 @@ void Clique::part(int rank) {
 
 void Clique::leave(int rank) {
   links.erase(rank);
-  // What it has not received loses its memory now.
+  // Memory of calls that it has not received is freed now.
   for (auto &[pair, queue] : receives)
     if (pair.second == rank)
       queue.clear();

@@ -1,7 +1,7 @@
 //===- nccl_clique.h - The ranks of one emulated communicator ---*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What they have sent and not yet received. The ranks are either all in this
+// Calls that were sent and not yet received. The ranks are either all in this
 // process, or one is here and the others are in processes of their own. The
 // engine's mutex guards everything.
 //
@@ -68,7 +68,7 @@ public:
   bool isEmpty() const { return links.empty(); }
   /// Its connections will end normally.
   void part(int rank);
-  /// Looks for ranks of other processes.
+  /// Searches for ranks of other processes.
   void look();
   void issue(int rank, int peer);
   /// The device of `rank` has reached the call; `isEarly`: a send may leave at
@@ -80,13 +80,13 @@ private:
   void matchMessages(std::pair<int, int> pair);
   void matchGathers();
 
-  /// By sender and receiver.
+  /// Key: sender and receiver.
   std::map<std::pair<int, int>, std::deque<ArrivedCall>> sends, receives;
-  /// By receiver: sends to other processes that have not been taken.
+  /// Key: receiver. Sends to other processes that have not been taken.
   std::map<int, std::deque<std::shared_ptr<bool>>> untaken;
-  /// By rank: gathers that are not matched yet.
+  /// Key: rank. Gathers that are not matched yet.
   std::map<int, std::deque<ArrivedCall>> gathers;
-  /// By rank of this process.
+  /// Key: rank of this process.
   std::map<int, std::unique_ptr<Links>> links;
 };
 
@@ -96,7 +96,7 @@ struct CommState {
   int rank = 0, device = 0;
   bool isAborted = false, isFinalizing = false;
   ncclResult_t error = ncclSuccess;
-  /// How many more queries are answered with "in progress".
+  /// Number of queries that are still answered with "in progress".
   unsigned asks = 0;
   struct Pending {
     cudaStream_t stream;
@@ -128,9 +128,9 @@ struct GroupRun {
 
   const std::shared_ptr<CommState> comm;
   const std::vector<NcclCall> calls;
-  /// What has to start before this one.
+  /// The group that has to start before this one.
   std::weak_ptr<GroupRun> before;
-  /// How often it has started: a graph runs it repeatedly.
+  /// Number of starts: a graph runs it repeatedly.
   uint64_t begun = 0;
   bool hasArrived = false;
   std::vector<std::shared_ptr<bool>> done;

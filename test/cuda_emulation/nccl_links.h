@@ -19,7 +19,7 @@
 
 namespace emulation {
 
-/// What one rank tells another.
+/// A message from one rank to another.
 struct LinkFrame {
   enum Kind : uint32_t {
     /// The first of each side; data: the name of its GPU.
@@ -83,7 +83,7 @@ private:
   const int rank;
   const Handlers handlers;
   int listener = -1;
-  /// By descriptor.
+  /// Key: descriptor.
   std::map<int, Connection> connections;
 };
 

@@ -23,7 +23,7 @@ constexpr size_t maxShared = 163 << 10;
 constexpr size_t defaultShared = 48 << 10;
 
 std::mutex limitsMutex;
-/// By kernel and device.
+/// Key: kernel and device.
 std::map<std::pair<const void *, int>, size_t> limits;
 int numSettings = 0;
 
@@ -140,7 +140,8 @@ int guards = 0, accesses = 0;
 std::map<void *, size_t> sizes;
 size_t used = 0;
 
-/// Of the device, in bytes: the environment's RONDO_EMULATED_MEMORY, or 64 GiB.
+/// Memory of the device in bytes: the environment's RONDO_EMULATED_MEMORY, or
+/// 64 GiB.
 size_t memoryBytes() {
   const char *text = std::getenv("RONDO_EMULATED_MEMORY");
   return text ? std::strtoull(text, nullptr, 10) : size_t(64) << 30;

@@ -1,4 +1,4 @@
-// What is wrong with a cluster.
+// Errors of a cluster.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{cluster @lab has no devices}}

@@ -1,4 +1,4 @@
-// What is wrong with a custom layer, or with its place.
+// Errors of a custom layer and of its place.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.model @m {

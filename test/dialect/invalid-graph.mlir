@@ -1,4 +1,4 @@
-// What is wrong with a plan whose stages form a graph.
+// Errors of a plan whose stages form a graph.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics --pipe-resolve-stages
 
 pipe.cluster @lab { pipe.device @d0 }

@@ -23,6 +23,6 @@ pipe.plan @p of @m on @c microbatches(1) {
 
 // -----
 
-// A key behind a text with a quote in it.
+// A key after a text with a quote in it.
 // expected-error @+1 {{unknown key 'parametres'; did you mean parameters?}}
 pipe.model @m { pipe.layer @l custom<body = "a\"b", parametres = [1]> }

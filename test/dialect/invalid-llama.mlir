@@ -1,4 +1,4 @@
-// What is wrong with a Llama's figures or layers.
+// Errors of a Llama's figures and layers.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1>

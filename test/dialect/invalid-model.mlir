@@ -1,4 +1,4 @@
-// What is wrong with a model or one of its layers.
+// Errors of a model and its layers.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{model @m has no layers}}

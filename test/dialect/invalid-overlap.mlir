@@ -1,4 +1,4 @@
-// What is wrong with iterations that overlap, as far as one op can tell.
+// Errors of iterations that overlap, if one op shows them.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{there is no policy 'pipedrem'; there are synchronous, pipedream, 2bw, pipemare, timeprest; did you mean pipedream?}}

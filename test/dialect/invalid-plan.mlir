@@ -1,4 +1,4 @@
-// What is wrong with a plan or one of its stages.
+// Errors of a plan and its stages.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{unknown model @gpt}}

@@ -1,4 +1,4 @@
-// What is wrong with a program, as far as one op can tell.
+// Errors of a program, if one op shows them.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }

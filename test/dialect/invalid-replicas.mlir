@@ -1,4 +1,4 @@
-// What is wrong with the replicas of a stage.
+// Errors of the replicas of a stage.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 }

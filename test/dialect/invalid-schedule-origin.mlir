@@ -1,4 +1,4 @@
-// What is wrong with where a schedule's order comes from: its plan, its family, its search.
+// Errors of the origin of a schedule's order: its plan, its family, its search.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 // expected-error @+1 {{unknown plan @step}}

@@ -1,4 +1,4 @@
-// What is wrong with the order in a schedule, as far as one op can tell.
+// Errors of the order in a schedule, if one op shows them.
 // RUN: rondo-opt %s -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }

@@ -17,7 +17,7 @@ pipe.plan @step of @timed on @lab microbatches(4) {
 pipe.schedule @family of @step family<"timeprest">
 // CHECK: versions<"pipemare">{{$}}
 pipe.schedule @named of @step family<"pipedream"> versions<"pipemare">
-// What a name stands for is written as the name.
+// Policies with a name are written as the name.
 // CHECK: versions<"2bw">{{$}}
 pipe.schedule @spelled of @step family<"pipedream"> versions<forward = minibatch, backward = stashed>
 // CHECK: versions<"pipedream", most_delay = 3>{{$}}
@@ -35,7 +35,7 @@ pipe.schedule @mixed of @step family<"pipedream"> versions[<"pipedream">, <"pipe
 
 // CHECK: pipe.schedule @clipped of @step family<"pipedream"> clip(global){{$}}
 pipe.schedule @clipped of @step family<"pipedream"> clip(global)
-// What is so in any case is not written.
+// Defaults are not written.
 // CHECK: pipe.schedule @by_stage of @step family<"pipedream">{{$}}
 pipe.schedule @by_stage of @step family<"pipedream"> clip(stage)
 

@@ -1,4 +1,4 @@
-// What folding writes: readable loops whose variable is a task's micro-batch.
+// Folding writes readable loops whose variable is a task's micro-batch.
 // RUN: rondo-opt %s -pipe-schedule | FileCheck %s
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }

@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (text.find('\0') != std::string::npos || !llvm::json::isUTF8(text) ||
       findTooDeep(text))
     return 0;
-  // What is created in a context stays in it.
+  // Everything created in a context stays in it.
   static std::unique_ptr<MLIRContext> context;
   static int uses = 0;
   if (!context || ++uses % 1000 == 0) {

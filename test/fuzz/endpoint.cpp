@@ -23,7 +23,7 @@ using rondo::fuzz::require;
 
 namespace {
 
-/// What process 1 asks for while it connects. Anything lost is lost because the
+/// Requests of process 1 while it connects. Anything lost is lost because the
 /// run has failed.
 class FakeStore : public Store {
 public:

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (uint32_t node : layer.nodes) {
       fuzz::require(node < count && !isPlaced[node], "a node has one layer");
       for (uint32_t input : profile->nodes[node].inputs)
-        fuzz::require(isPlaced[input], "inputs stand in front");
+        fuzz::require(isPlaced[input], "inputs come first");
       isPlaced[node] = true;
       ++placed;
     }

@@ -53,7 +53,7 @@ private:
   const uint8_t *data, *end;
 };
 
-/// What a process sees of the server.
+/// A process's view of the server.
 class Peer {
 public:
   explicit Peer(StoreServer &server) {
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   params.timeoutSeconds = 10;
   params.clock = clock;
   params.say = [&](const std::string &text) {
-    require(!text.empty() && ++said == 1, "one reason is said");
+    require(!text.empty() && ++said == 1, "one reason is printed");
   };
   StoreServer server(params, {});
   std::vector<Peer> peers;

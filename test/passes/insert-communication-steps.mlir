@@ -1,5 +1,5 @@
-// Steps stay where the schedule has them. A collective is issued behind the last gradient that its rank adds to it, and
-// awaited in front of the first step that needs it; other programs have their steps at the end.
+// Steps stay where the schedule has them. A collective is issued after the last gradient that its rank adds to it, and
+// awaited before the first step that needs it; other programs have their steps at the end.
 // RUN: rondo-opt %s --pipe-schedule --pipe-insert-communication | FileCheck %s
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-roll -o %t
 // RUN: rondo-opt %t --pipe-roll | diff %t -

@@ -1,4 +1,5 @@
-// What a schedule claims of its versions follows from its order, or it is refused.
+// A schedule's claims about its versions must follow from its order; others are
+// refused.
 // RUN: rondo-opt %s --pipe-schedule -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }

@@ -1,4 +1,4 @@
-// What no body takes, and sizes that could overflow a sum.
+// Sizes that no body takes, and sizes that could overflow a sum.
 // RUN: rondo-opt %s --pipe-resolve-stages -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 }

@@ -1,4 +1,4 @@
-// The rules of a program's memory, L3 and L4, each broken alone. Where nothing is broken: invalid-lowered.mlir.
+// The rules of a program's memory, L3 and L4, each broken alone. Valid programs: invalid-lowered.mlir.
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-verify-lowered -split-input-file -verify-diagnostics
 
 // L3: the gradient arrives where activations still lie.

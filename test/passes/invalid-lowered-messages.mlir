@@ -1,4 +1,4 @@
-// The rules of a program's messages, L1 and L2, each broken alone. Where nothing is broken: invalid-lowered.mlir.
+// The rules of a program's messages, L1 and L2, each broken alone. Valid programs: invalid-lowered.mlir.
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-verify-lowered -split-input-file -verify-diagnostics
 
 // L1: the ends of a channel do not agree in their first message.
@@ -164,7 +164,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
 // -----
 
 // L2: under rendezvous a send reads its buffer until the receive is posted. Each
-// rank first wants the other to do that.
+// rank waits for the other to do that first.
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, output_bytes = 64>
@@ -272,7 +272,7 @@ pipe.program @main of @mine pipeline arena [384, 320] {
 
 // -----
 
-// L2: one receive slot, and two receives in front of the task that frees it.
+// L2: one receive slot, and two receives before the task that frees it.
 pipe.cluster @lab channels<rendezvous, receive_slots = 1> { pipe.device @d0 pipe.device @d1 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 64, output_bytes = 64>

@@ -1,4 +1,4 @@
-// What cannot be planned.
+// Plans that do not fit.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower -split-input-file -verify-diagnostics
 
 // A table of slots has 16-bit numbers; data are staged for all micro-batches.

@@ -1,5 +1,6 @@
-// Passes that write an order again keep where its ops are: an op that several
-// roll into has all of their places, and a message that of the task beside it.
+// Passes that write an order again keep the locations of its ops: an op that
+// several roll into has all of their locations, and a message has that of its
+// task.
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-roll --mlir-print-debuginfo --mlir-print-local-scope \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,ROLL
 // RUN: rondo-opt %s --pipe-resolve-stages --pipe-insert-communication --mlir-print-debuginfo --mlir-print-local-scope \

@@ -2,7 +2,7 @@
 // are the same in every iteration, and weights have as many slots as the versions that are read.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s --check-prefix=ORDER
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower | FileCheck %s --check-prefix=PROGRAM
-// What is written compiles again to the same.
+// The printed text compiles to the same text.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower > %t.mlir
 // RUN: rondo-opt %t.mlir --pipe-roll --pipe-plan-memory --pipe-verify-lowered | diff %t.mlir -
 
@@ -75,8 +75,8 @@ pipe.schedule @timeprest of @step family<"timeprest">
 // PROGRAM: pipe.place weight_changes @s0 in
 pipe.schedule @pipemare of @step family<"pipemare">
 
-// The norm of all gradients is that of an earlier iteration: begun behind the step that makes a part, awaited in
-// front of a later one. The first steps have none.
+// The norm of all gradients is that of an earlier iteration: begun after the step that makes a part, awaited
+// before a later one. The first steps have none.
 // ORDER: pipe.schedule @clipped of @step family<"pipedream"> versions<"pipedream"> clip(global) {
 // PROGRAM: pipe.program @clipped_lowered of @clipped pipeline arena
 // PROGRAM-NEXT: pipe.collective @c0 gradient_norm [@s0, @s1, @s2] later = 1

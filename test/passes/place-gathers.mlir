@@ -1,4 +1,4 @@
-// Where weights are gathered and freed, and gradients reduced.
+// Positions of gathers, frees and reductions.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
 
 pipe.cluster @four link<latency_ns = 10, bytes_per_us = 1000> {
@@ -41,8 +41,8 @@ pipe.plan @step of @toy on @four microbatches(2) samples(2) {
 // CHECK-NEXT:  }
 pipe.schedule @one of @step family<"blockwise", u = 2> gathers<weights = 1, gradients = 1>
 
-// By itself: with both chunks gathered, nothing waits, so that is chosen; and
-// the schedule says so.
+// Default: with both chunks gathered, nothing waits, so that is chosen and
+// written into the schedule.
 // CHECK-LABEL: pipe.schedule @auto of @step
 // CHECK-SAME:  gathers<weights = 2, gradients = 1>
 // CHECK:       pipe.rank 0 {
@@ -50,7 +50,7 @@ pipe.schedule @one of @step family<"blockwise", u = 2> gathers<weights = 1, grad
 // CHECK-NEXT:    pipe.unshard @s2[0]
 pipe.schedule @auto of @step family<"blockwise", u = 2>
 
-// By units: the last chunk stays for its backwards, and the first is gathered
+// Rule of units: the last chunk stays for its backwards, and the first is gathered
 // again while those run. The size of the family's units is written down.
 // CHECK-LABEL: pipe.schedule @unit of @step family<"blockwise", u = 0> gathers<rule = unit, unit = 2>
 // CHECK:       pipe.rank 0 {
@@ -68,12 +68,12 @@ pipe.schedule @auto of @step family<"blockwise", u = 2>
 // CHECK-NEXT:  }
 pipe.schedule @unit of @step family<"blockwise", u = 0> gathers<rule = unit>
 
-// Of orders without units, those that are stated.
+// Orders without units: the stated size.
 // CHECK-LABEL: pipe.schedule @stated of @step
 // CHECK-SAME:  gathers<rule = unit, unit = 1>
 pipe.schedule @stated of @step family<"interleaved-1f1b"> gathers<rule = unit, unit = 1>
 
-// By rank: the second group gathers chunk after chunk.
+// A number per rank: the second group gathers chunk after chunk.
 // CHECK-LABEL: pipe.schedule @ranks of @step
 // CHECK-SAME:  gathers<weights = [2, 2, 1, 1], gradients = 1>
 // CHECK:       pipe.rank 0 {

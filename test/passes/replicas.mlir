@@ -1,10 +1,10 @@
 // Stages with several replicas: messages are cut between replicas that share samples,
-// sums over replicas are issued behind the last weight gradient of their stage.
+// sums over replicas are issued after the last weight gradient of their stage.
 // RUN: rondo-opt %s --pipe-schedule --pipe-insert-communication | FileCheck %s
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower --pipe-roll -o %t
 // RUN: FileCheck %s --check-prefix=PLACES --input-file=%t
 
-// What is printed can be read, proved, and printed again.
+// Printed text can be read, proved, and printed again.
 // RUN: rondo-opt %t --pipe-verify-lowered --pipe-roll | diff %t -
 
 pipe.cluster @lab channels<rendezvous, receive_slots = 1> link<latency_ns = 10, bytes_per_us = 1000> {

@@ -9,8 +9,8 @@
 // RUN: rondo verify --problems %t.json --schedules %t.jsonl | FileCheck %s --check-prefix=LEGAL
 // RUN: rondo compare %t.json --effort 20 | FileCheck %s --check-prefix=TABLE
 
-// Where no family fits with the gathers that are best for its order, others
-// are tried, and at last one micro-batch at a time.
+// If no family fits with the gathers that are best for its order, others are
+// tried, and at last one micro-batch at a time.
 // RUN: %edit 's/67108864/15728640/' < %rondo_src_root/examples/gpt-sharded.mlir > %t-small.mlir
 // RUN: rondo search %t-small.mlir --effort 20 -o %t-fits.mlir
 // RUN: rondo verify %t-fits.mlir | FileCheck %s --check-prefix=SMALL

@@ -1,4 +1,4 @@
-// What memory is planned for: an optimizer's moments of each weight.
+// The optimizer whose moments memory is planned for.
 // RUN: rondo-opt %s --pipe-set-optimizer="optimizer=sgd" --pipe-resolve-stages | FileCheck %s --check-prefix=SGD
 // RUN: rondo-opt %s --pipe-set-optimizer="optimizer=plain_sgd" --pipe-resolve-stages | FileCheck %s --check-prefix=PLAIN
 // RUN: rondo-opt %s --pipe-set-optimizer="optimizer=adamw" --pipe-resolve-stages | FileCheck %s --check-prefix=ADAMW

@@ -1,4 +1,4 @@
-// What plans are compiled for; their previous targets are ignored.
+// The target that plans are compiled for; their previous targets are ignored.
 // RUN: rondo-opt %s --pipe-set-target="target=cuda dtype=bf16" | FileCheck %s --check-prefix=BF16
 // RUN: rondo-opt %s --pipe-set-target="target=cuda" | FileCheck %s --check-prefix=FP32
 // RUN: rondo-opt %s --pipe-set-target="target=cpu" | FileCheck %s --check-prefix=CPU
@@ -14,7 +14,7 @@ pipe.plan @silent of @timed on @lab microbatches(8) { pipe.stage @s0 [@l0] on 0 
 // FP32: pipe.plan @says of @timed on @lab microbatches(8) target<cuda, fp32> {
 // CPU: pipe.plan @says of @timed on @lab microbatches(8) {
 pipe.plan @says of @timed on @lab microbatches(8) target<cuda, bf16> { pipe.stage @s0 [@l0] on 0 }
-// What is said of launches in flight stays, on GPUs.
+// The limit of launches in flight stays, on GPUs.
 // BF16: pipe.plan @few of @timed on @lab microbatches(8) target<cuda, bf16, resident = 4> {
 // FP32: pipe.plan @few of @timed on @lab microbatches(8) target<cuda, fp32, resident = 4> {
 // CPU: pipe.plan @few of @timed on @lab microbatches(8) {

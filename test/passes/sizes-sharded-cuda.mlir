@@ -1,6 +1,6 @@
 // Buffers of stages sharded on GPUs, checked by hand: fp32 shards, and the copies
-// in bf16 behind what is gathered. 656 weights of a block are 2624 bytes in fp32,
-// and their copies 1344; layers that are synthetic have none.
+// in bf16 after the gathered weights. 656 weights of a block are 2624 bytes in
+// fp32, and their copies 1344; layers that are synthetic have none.
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
 
 pipe.cluster @lab link<latency_ns = 10, bytes_per_us = 1000> { pipe.device @d0 pipe.device @d1 pipe.device @d2 pipe.device @d3 pipe.device @d4 }

@@ -1,5 +1,5 @@
-// Where collectives receive what they add, in bytes worked out by hand: a piece
-// of the sum for each contributing part of another rank. Pieces begin at
+// Memory where collectives receive what they add, in bytes worked out by hand:
+// a shard of the sum for each contributing part of another rank. Shards begin at
 // multiples of 32 elements of 4 bytes, and a round moves at most 2^18 of them
 // between processes, 2^20 between GPUs.
 // RUN: rondo-opt %s --pipe-schedule --pipe-lower -o %t
@@ -37,7 +37,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 // CHECK-NEXT:  pipe.pool @p{{[0-9]+}} on 4 staging <offset = {{[0-9]+}}, slot_bytes = 384, slots = 1>
 // CHECK-NOT:   staging
 
-// Between GPUs all five gather the norm's 16 values of each, behind their own:
+// Between GPUs all five gather the norm's 16 values of each, after their own:
 // 6 * 16 * 8.
 // CUDA-LABEL: pipe.program @several_lowered
 // CUDA-COUNT-5: staging <offset = {{[0-9]+}}, slot_bytes = 768, slots = 1>
@@ -74,8 +74,8 @@ pipe.plan @chain of @gpt on @pair microbatches(2) {
 }
 pipe.schedule @one of @chain family<"1f1b">
 
-// A schedule without the norm has as much as the other one of its executable,
-// at the same place.
+// A schedule without the norm has the same staging as the other one of its
+// executable, at the same place.
 // CUDA-LABEL: pipe.program @plain_lowered
 // CUDA:       pipe.pool @p{{[0-9]+}} on 0 staging <offset = [[#%u,AT:]], slot_bytes = 768, slots = 1>
 // CUDA-LABEL: pipe.program @clipped_lowered

@@ -39,7 +39,7 @@ class Package(unittest.TestCase):
         if subprocess.run(needs, stderr=subprocess.DEVNULL, check=False).returncode:
             self.skipTest(f"{PYTHON} has no pip, setuptools, venv or wheel")
         with tempfile.TemporaryDirectory() as folder:
-            # The build leaves files beside the sources.
+            # The build writes files next to the sources.
             shutil.copytree(PACKAGE, pathlib.Path(folder, "package"))
             build = [PYTHON, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps"]
             self.run_in(folder, *build, "./package", "-w", "wheels")

@@ -38,7 +38,7 @@ def load(path, ranks, stages, microbatches):
 def main():
     for name in sys.argv[1:]:
         file = pathlib.Path(name)
-        # Of which job the file is said to be: NAME-p2v2m4.csv, else of two ranks.
+        # The job in the file's name: NAME-p2v2m4.csv, else of two ranks.
         shape = {"p": 2, "v": 1, "m": 2 if ".comms" in file.name else 4}
         words = file.name.split(".")[0].split("-")
         if words[0] in ("torch", "rondo"):

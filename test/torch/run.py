@@ -221,8 +221,8 @@ def run_ranks(root, ranks):
     check(all(ns > 0 for ns in host), f"an action, a send, a receive, a wait: {text}")
 
 
-# What PyTorch refuses when it loads a file: the first version, and the first that
-# takes it again. It takes all others.
+# Files that PyTorch refuses to load: the first version that does, and the first
+# that loads them again. It loads all others.
 REFUSED = {
     "bad-blank-cell.comms.csv": [(0, 0)],
     "bad-blank-last-line.csv": [(0, 0)],

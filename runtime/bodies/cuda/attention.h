@@ -30,15 +30,15 @@ namespace rondo::runtime::cuda {
 
 struct AttentionShape {
   int batch, sequence, heads;
-  /// Of a head, at most maxHeadWidthCuda.
+  /// Width of a head, at most maxHeadWidthCuda.
   int width;
   /// Consecutive heads / kvHeads query heads share keys and values.
   int kvHeads;
-  /// Where keys and values begin in a row that begins with the queries, and the
-  /// elements of a row. If widths are multiples of 8, so are these.
+  /// Offsets of keys and values in a row, which begins with the queries, and
+  /// the elements of a row. If widths are multiples of 8, so are these.
   int keys, values, stride;
 
-  /// As many heads of keys as of queries, without gaps.
+  /// The same number of heads of keys and of queries, without gaps.
   AttentionShape(int batch, int sequence, int heads, int width)
       : AttentionShape(batch, sequence, heads, width, heads, heads * width,
                        2 * heads * width, 3 * heads * width) {}

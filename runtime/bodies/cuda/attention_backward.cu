@@ -34,7 +34,7 @@ template <int D> constexpr int backwardSharedBytes() {
          4 * passingRows;
 }
 
-/// Where a sample's query head is, and its keys and values.
+/// Offsets of a sample's query head and of its keys and values.
 struct HeadPlace {
   __device__ HeadPlace(const AttentionShape &shape, int head, int sample)
       : hidden(shape.hidden()), stride(shape.stride),
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(attentionThreads, 2)
   auto *statistics =
       reinterpret_cast<float *>(passing + 4 * tileSize<D, queries>);
   const int group = shape.group();
-  // Of the first head that shares the keys; the others follow it.
+  // The place of the first head that shares the keys; the others follow it.
   const HeadPlace at(shape, blockIdx.y * group, blockIdx.z);
   Bf16 *k = qkv + at.k, *v = qkv + at.v;
   const int sequence = shape.sequence;
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(attentionThreads, 2)
     closeCopies();
     for (int i = threadIdx.x; i < queries; i += attentionThreads) {
       const bool valid = query + i < sequence;
-      // Makes the probability 0 where there is no query.
+      // Makes the probability 0 for rows past the last query.
       statistics[turn * 2 * queries + i] =
           valid ? logSumExp[row + query + i] * log2e : INFINITY;
       statistics[(turn * 2 + 1) * queries + i] =

@@ -170,7 +170,7 @@ struct CudnnAttention::Library {
       cudaFree(memory);
   }
 
-  /// Plans a shape, and sees to it that there is memory for it.
+  /// Plans a shape, and allocates more memory if the plan needs it.
   const Plan &plan(const AttentionShape &shape) {
     const std::vector<int> key = {shape.batch,  shape.sequence, shape.heads,
                                   shape.width,  shape.kvHeads,  shape.keys,

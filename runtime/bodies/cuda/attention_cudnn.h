@@ -24,7 +24,7 @@ namespace rondo::runtime::cuda {
 class CudnnAttention {
 public:
   /// On the current device. Null if this program was built without cuDNN's
-  /// headers or if the library cannot be loaded; `why` then says so.
+  /// headers or if the library cannot be loaded; the reason is then in `why`.
   static std::unique_ptr<CudnnAttention> load(std::string &why);
   ~CudnnAttention();
   CudnnAttention(const CudnnAttention &) = delete;
@@ -43,7 +43,8 @@ public:
   /// Device memory that plans take, outside of the arena; 0: none has been
   /// made.
   int64_t bytes() const;
-  /// What the library said when it last refused a shape; empty if it never did.
+  /// Text of the library's last refusal of a shape; empty if it never refused
+  /// one.
   const std::string &refusal() const;
   /// `9.19.0`.
   std::string version() const;

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/bodies/cuda/activations.h"
 #include "runtime/bodies/cuda/attention.h"
-#include "runtime/bodies/cuda/gelu.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/reduce.h"

@@ -3,15 +3,30 @@
 
 #include "runtime/bodies/cuda/body.h"
 
+#include "runtime/base/cuda/stream.h"
 #include "runtime/bodies/cuda/layers.h"
+#include "runtime/bodies/custom.h"
 
 namespace rondo::runtime {
+
+template <rondo_function rondo_functions::*task>
+static void runCustomTask(const LayerDesc *layer, const LayerArgs *args) {
+  runCustom(*layer, *args, layer->custom.body->cuda.*task,
+            static_cast<const cuda::Stream *>(args->stream)->handle);
+}
+
+static LayerBody cudaCustomBody() {
+  return {runCustomTask<&rondo_functions::forward>,
+          runCustomTask<&rondo_functions::input_grad>,
+          runCustomTask<&rondo_functions::weight_grad>,
+          cpuBody(LayerKind::Custom).tensors};
+}
 
 template <typename T> static const LayerBody &bodyOf(LayerKind kind) {
   // In the order of LayerKind.
   static const LayerBody bodies[] = {
       cuda::embeddingBody<T>(),  cuda::blockBody<T>(), cuda::headBody<T>(),
-      cuda::syntheticBody(),     cuda::customBody(),   cuda::embeddingBody<T>(),
+      cuda::syntheticBody(),     cudaCustomBody(),     cuda::embeddingBody<T>(),
       cuda::llamaBlockBody<T>(), cuda::headBody<T>()};
   static_assert(sizeof bodies / sizeof bodies[0] == numLayerKinds,
                 "each kind has a body");

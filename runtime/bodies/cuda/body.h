@@ -16,7 +16,6 @@ const LayerBody &cudaBody(LayerKind kind, DType dtype);
 
 namespace cuda {
 LayerBody syntheticBody();
-LayerBody customBody();
 } // namespace cuda
 
 } // namespace rondo::runtime

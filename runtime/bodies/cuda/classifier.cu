@@ -14,7 +14,7 @@ constexpr int threads = 1024, warps = threads / 32;
 constexpr int width = 8;
 constexpr float log2E = 1.4426950408889634f;
 
-/// How a row's gradients are made.
+/// Computation of a row's gradients.
 enum class Way : uint8_t {
   /// The row is read once, into shared memory, of which two blocks fill a
   /// multiprocessor.

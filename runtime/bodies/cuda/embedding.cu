@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(32 * maxWarps)
   const bool isFirstLane = lane == 0;
   const int64_t step = warps * warpTokens;
   // Most tokens are alone, or not the first: one pass over all ids, without
-  // barriers, tells.
+  // barriers, finds out.
   bool before = false, after = false;
 #pragma unroll 8
   for (int64_t other = threadIdx.x; other < tokens; other += blockDim.x) {

@@ -1,7 +1,7 @@
 //===- gelu.cu - GELU by its tanh formula, on CUDA ------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/gelu.h"
+#include "runtime/bodies/cuda/activations.h"
 
 #include "runtime/base/cuda/thread.h"
 

@@ -51,7 +51,7 @@ const void *const anyAddress =
 /// Partial sums are in the workspace and are added in a fixed order.
 constexpr auto reductions =
     static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
-/// How many algorithms are measured.
+/// Number of algorithms that are measured.
 constexpr int maxCandidates = 8;
 
 bool isAllowed(const cublasLtMatmulHeuristicResult_t &result,

@@ -42,14 +42,14 @@ enum class Epilogue : uint8_t {
 /// d [rows, columns] = a b + c, with `inner` the shared extent.
 struct Product {
   int64_t rows, columns, inner;
-  /// Of a and b.
+  /// Type of a and b.
   DType type;
   Matrix a, b;
   /// Null: nothing is added. Otherwise it has d's layout; d itself accumulates.
   const void *c;
   void *d;
   int64_t stride;
-  /// Of c, d, bias and aux. fp32 if `type` is fp32.
+  /// Type of c, d, bias and aux. fp32 if `type` is fp32.
   DType resultType;
   Epilogue epilogue = Epilogue::None;
   /// [columns].
@@ -58,8 +58,8 @@ struct Product {
   void *aux = nullptr;
 };
 
-/// Where a task's products may keep partial results. The library refuses it
-/// unless it is at a multiple of gemmAlignment (model/cuda_layouts.h).
+/// Memory for partial results of a task's products. The library refuses it
+/// unless its address is a multiple of gemmAlignment (model/cuda_layouts.h).
 struct GemmWorkspace {
   void *data;
   int64_t bytes;
@@ -73,7 +73,7 @@ GemmWorkspace workspaceIn(void *region, int64_t bytes);
 /// graph. The same shape always gets the same algorithm, and none adds with
 /// atomics, so one kind of device gives the same bits each time. With choices
 /// the algorithm is one that was measured, then or in an earlier run; without,
-/// it is the first that the library offers.
+/// it is the first in the library's list.
 class Gemms {
 public:
   enum class GeluFusion : uint8_t { ByDevice, Never, Always };

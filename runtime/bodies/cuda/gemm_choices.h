@@ -22,8 +22,8 @@
 
 namespace rondo::runtime::cuda {
 
-/// What the library's answer depends on: extents, strides, types, the epilogue
-/// and the size of the workspace.
+/// Everything that the library's answer depends on: extents, strides, types,
+/// the epilogue and the size of the workspace.
 using GemmKey = std::array<int64_t, 12>;
 
 struct GemmChoice {
@@ -42,7 +42,7 @@ struct GemmChoice {
 class GemmChoices {
 public:
   struct Options {
-    /// What errors call the text: "--tune 'FILE'".
+    /// Name of the text in errors: "--tune 'FILE'".
     std::string name;
     /// Whether products that the text lacks are measured.
     bool mayMeasure = true;

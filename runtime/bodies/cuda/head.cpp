@@ -9,7 +9,6 @@
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/reduce.h"
-#include "runtime/bodies/cuda/rms_norm.h"
 
 namespace rondo::runtime::cuda {
 

@@ -9,18 +9,134 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/bodies/cuda/activations.h"
 #include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/layers.h"
-#include "runtime/bodies/cuda/projections.h"
+#include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/reduce.h"
-#include "runtime/bodies/cuda/rms_norm.h"
 #include "runtime/bodies/cuda/rotary.h"
-#include "runtime/bodies/cuda/swiglu.h"
 #include "runtime/model/llama_cuda_layouts.h"
 
 namespace rondo::runtime::cuda {
 
 namespace {
+
+// Projections have matrices [out][in], as a Llama's layers do. Some read the
+// same input and write next to each other: q, k and v, or gate and up. If their
+// weights and outputs are so too, which usual widths give, they are one product
+// each in F, I and W.
+
+struct Projection {
+  /// Offsets in the layer's weights; a bias of -1: none.
+  int64_t weight, bias;
+  /// Its part of a row of outputs.
+  int64_t first, out;
+};
+
+template <typename T> class Projections {
+public:
+  static constexpr int most = 3;
+
+  /// From `in` inputs to rows of outputs that are `stride` elements apart.
+  Projections(const Linear<T> &linear, int64_t in, int64_t stride,
+              std::initializer_list<Projection> list);
+
+  /// y = x w^T + bias + residual; the residual, which may be null, is laid out
+  /// as y.
+  void forward(const WeightsView<T> &weights, const T *x, const T *residual,
+               T *y) const;
+  /// dx = dy w.
+  void inputGrad(const WeightsView<T> &weights, const T *dy, T *dx) const;
+  /// dw += dy^T x. Biases are the caller's.
+  void weightGrad(const T *x, const T *dy, float *gradients) const;
+
+private:
+  Product productOf(int64_t rows, int64_t columns, int64_t inner) const;
+  void multiply(const Product &product) const {
+    linear.stream.gemms->multiply(linear.stream, product, linear.workspace);
+  }
+
+  const Linear<T> &linear;
+  int64_t in, stride;
+  int count = 0;
+  Projection list[most];
+};
+
+template <typename T>
+Projections<T>::Projections(const Linear<T> &linear, int64_t in, int64_t stride,
+                            std::initializer_list<Projection> list)
+    : linear(linear), in(in), stride(stride) {
+  // One that continues the one before becomes a part of it.
+  for (const Projection &next : list) {
+    Projection *last = count > 0 ? &this->list[count - 1] : nullptr;
+    if (last && next.weight == last->weight + last->out * in &&
+        next.first == last->first + last->out &&
+        (next.bias < 0 ? last->bias < 0 : next.bias == last->bias + last->out))
+      last->out += next.out;
+    else
+      this->list[count++] = next;
+  }
+}
+
+template <typename T>
+Product Projections<T>::productOf(int64_t rows, int64_t columns,
+                                  int64_t inner) const {
+  Product product{};
+  product.rows = rows;
+  product.columns = columns;
+  product.inner = inner;
+  product.type = product.resultType = dtypeOf<T>();
+  return product;
+}
+
+template <typename T>
+void Projections<T>::forward(const WeightsView<T> &weights, const T *x,
+                             const T *residual, T *y) const {
+  for (int i = 0; i < count; ++i) {
+    const Projection &p = list[i];
+    Product product = productOf(linear.rows, p.out, in);
+    product.a = {x, in};
+    product.b = {weights[p.weight], in, true};
+    product.c = residual ? residual + p.first : nullptr;
+    product.d = y + p.first;
+    product.stride = stride;
+    if (p.bias >= 0) {
+      product.epilogue = Epilogue::Bias;
+      product.bias = weights[p.bias];
+    }
+    multiply(product);
+  }
+}
+
+template <typename T>
+void Projections<T>::inputGrad(const WeightsView<T> &weights, const T *dy,
+                               T *dx) const {
+  for (int i = 0; i < count; ++i) {
+    const Projection &p = list[i];
+    Product product = productOf(linear.rows, in, p.out);
+    product.a = {dy + p.first, stride};
+    product.b = {weights[p.weight], in};
+    product.c = i > 0 ? dx : nullptr;
+    product.d = dx;
+    product.stride = in;
+    multiply(product);
+  }
+}
+
+template <typename T>
+void Projections<T>::weightGrad(const T *x, const T *dy,
+                                float *gradients) const {
+  for (int i = 0; i < count; ++i) {
+    const Projection &p = list[i];
+    Product product = productOf(p.out, in, linear.rows);
+    product.a = {dy + p.first, stride, true};
+    product.b = {x, in};
+    product.resultType = DType::Fp32;
+    product.c = product.d = gradients + p.weight;
+    product.stride = in;
+    multiply(product);
+  }
+}
 
 /// The compiler refuses wider rows than 32 bits count.
 AttentionShape shapeOf(const LayerDesc &layer) {
@@ -74,7 +190,7 @@ template <typename T> struct Block {
   T *forW(int64_t offset) const {
     return region<T>(args.savedForWeightGrad, offset);
   }
-  /// Of the norms, one after the other; those of heads are third and fourth.
+  /// Gradients of the gains of a norm; those of heads are third and fourth.
   float *gainGrads(int64_t norm) const {
     return region<float>(args.savedForWeightGrad, s.gainGrads) + norm * hidden;
   }

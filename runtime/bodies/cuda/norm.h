@@ -1,4 +1,4 @@
-//===- norm.h - Layer normalisation on CUDA ---------------------*- C++ -*-===//
+//===- norm.h - Normalisation of layers on CUDA -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The formulas of bodies/norm.h. T is the type of activations; gain, bias and
@@ -47,6 +47,24 @@ void normInputGradKeeping(const Stream &stream, int64_t rows, int64_t columns,
                           const float *gain, const float *bias,
                           const T *residual, T *kept, T *dx, float *sums,
                           float *partials);
+
+// Normalisation by the root mean square, with the same types and bound.
+
+/// Writes normal and y [rows, columns] and scale [rows].
+template <typename T>
+void rmsForward(const Stream &stream, int64_t rows, int64_t columns,
+                float epsilon, const T *x, const float *gain, T *normal,
+                float *scale, T *y);
+
+/// dx = residual + gradient through the norm; the residual may be null. Copies
+/// the residual to `kept`, unless that is null, writes the gradient of gain to
+/// grads [columns], and y in place of normal, which is no longer needed.
+/// `partials` has normChunks(rows) * columns elements (model/cuda_layouts.h).
+template <typename T>
+void rmsInputGrad(const Stream &stream, int64_t rows, int64_t columns,
+                  const T *dy, T *normal, const float *scale, const float *gain,
+                  const T *residual, T *kept, T *dx, float *grads,
+                  float *partials);
 
 } // namespace rondo::runtime::cuda
 

@@ -21,7 +21,7 @@ enum class NormKind : uint8_t {
   Layer,
   /// With the sums of normInputGradKeeping() (norm.h).
   LayerKeeping,
-  /// Without mean and bias (rms_norm.h).
+  /// Without mean and bias: by the root mean square.
   RootMeanSquare,
 };
 /// Sums of columns that the gradient of a norm makes.
@@ -155,7 +155,7 @@ template <typename T> struct Pack {
   }
 };
 
-/// What norm.h and rms_norm.h say; bias, residual and kept may be null there.
+/// See norm.h; bias, residual and kept may be null there.
 template <typename T> struct NormGrad {
   int64_t rows, columns;
   int chunkRows;
@@ -274,9 +274,9 @@ __global__ void __launch_bounds__(maxThreads)
   const int64_t first = int64_t(blockIdx.x) * a.chunkRows;
   const int64_t last =
       first + a.chunkRows < a.rows ? first + a.chunkRows : a.rows;
-  // Two, used in turns, so that one barrier for each exchange suffices: who
-  // writes to one again has passed the barrier of the other, behind which
-  // nobody reads the first.
+  // Two buffers in turn, so that one barrier per exchange is enough: a thread
+  // that writes to the first again has passed the barrier of the second, and
+  // after that barrier nobody reads the first.
   auto *exchange = reinterpret_cast<float2 *>(sharedMemory());
   const int size = (static_cast<int>(blockDim.x) / 32 + 1) * rowsAtOnce;
   int turn = 0;

@@ -96,7 +96,7 @@ template <typename T> struct SumsTable {
   ColumnSums<T> entries[maxColumnSums];
 };
 
-/// Of an entry, partials[blockIdx.y][c] = sum of values[row][c] over the
+/// For each entry, partials[blockIdx.y][c] = sum of values[row][c] over the
 /// block's columnSumRows rows, in an order that the number of rows decides. A
 /// thread has packs of `width` columns.
 template <typename T, int width>
@@ -192,7 +192,7 @@ void columnSums(const Stream &stream, int64_t rows,
   assert(list.size() <= maxColumnSums);
   SumsTable<T> table{};
   std::copy(list.begin(), list.end(), table.entries);
-  // Of 16 bytes, if all rows begin at a multiple of that.
+  // Packs of 16 bytes, if all rows begin at a multiple of that.
   constexpr int width = 16 / sizeof(T);
   const bool hasPacks =
       std::all_of(list.begin(), list.end(), [](const ColumnSums<T> &entry) {

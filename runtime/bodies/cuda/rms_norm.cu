@@ -1,7 +1,7 @@
 //===- rms_norm.cu - Normalisation by the root mean square, CUDA ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/rms_norm.h"
+#include "runtime/bodies/cuda/norm.h"
 
 #include "runtime/bodies/cuda/norm_rows.h"
 #include "runtime/bodies/cuda/reduce.h"

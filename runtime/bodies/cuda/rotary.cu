@@ -4,8 +4,8 @@
 #include "runtime/bodies/cuda/rotary.h"
 
 #include "runtime/base/cuda/thread.h"
+#include "runtime/bodies/attention.h"
 #include "runtime/bodies/cuda/reduce.h"
-#include "runtime/bodies/rotary.h"
 #include "runtime/model/llama_sizes.h"
 
 namespace rondo::runtime::cuda {
@@ -19,7 +19,7 @@ struct Heads {
   int64_t tokens, rowsPerBlock, stride, keys;
   int sequence, heads, rotated, pairs;
   float epsilon;
-  /// Of each pair, in turns per position.
+  /// Frequency of each pair, in turns per position.
   double frequencies[maxPairs];
 
   /// The place of a head in a row.

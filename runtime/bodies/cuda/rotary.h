@@ -1,11 +1,11 @@
 //===- rotary.h - Norms and rotary positions of heads, on CUDA --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What happens to the heads of q and k between their projections and
-// attention, in place: bodies/rotary.h, and before it, if the layer has norms
-// of heads, bodies/rms_norm.h on each head. Limit: one pass over q and k at the
-// memory's bandwidth; cosines and sines are computed once for all heads that a
-// thread turns.
+// Operations on the heads of q and k between their projections and attention,
+// in place: rotate() of bodies/attention.h, and before it, if the layer has
+// norms of heads, that of bodies/norm.h on each head. Limit: one pass over q
+// and k at the memory's bandwidth; cosines and sines are computed once for all
+// heads that a thread turns.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,7 +1,7 @@
 //===- swiglu.cu - SiLU times a gate, on CUDA -----------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/swiglu.h"
+#include "runtime/bodies/cuda/activations.h"
 
 #include "runtime/base/cuda/thread.h"
 
@@ -17,7 +17,7 @@ __device__ __forceinline__ float siluShare(float x) {
   return __fdividef(1, 1 + __expf(-x));
 }
 
-/// What backward gets instead of the product: its gradient.
+/// Forward writes the product; backward reads the product's gradient instead.
 template <typename T, bool backward>
 using Product = std::conditional_t<backward, const T, T>;
 

@@ -11,7 +11,7 @@ marked `text measured` numbers may differ. A ```mlir block that names a file
 holds that file's text; a ```json block that names one makes it. A block ```sh WORD needs what not every machine has, and runs
 if WORD is given. A line `make TARGET` only has to
 name a target, since set-up, build and tests do not nest; the steps of `make
-demo` run with few iterations.
+demo` run with one iteration.
 """
 
 import os
@@ -46,7 +46,8 @@ def shortened(script):
             continue
         lines.append(f"make -n {match[1]} > /dev/null")
         if re.match(r"\s*demo\b", match[1]):
-            lines.append("sh scripts/demo.sh build --short")
+            data = re.search(r"\bDATA=(\S+)", line)
+            lines.append("sh scripts/demo.sh build --short" + (f" --data {data[1]}" if data else ""))
     return "\n".join(lines)
 
 

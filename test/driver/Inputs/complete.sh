@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# complete.sh SCRIPT WORD...: prints what the completion offers for the last
+# complete.sh SCRIPT WORD...: prints the completions of the last
 # word, one per line.
 source "$1"
 shift

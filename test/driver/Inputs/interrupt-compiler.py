@@ -42,10 +42,13 @@ def is_running(pid):
 process = subprocess.Popen(
     [*sys.argv[3:], "-o", out / "train"],
     env={**os.environ, "CXX": str(compiler), "TMPDIR": str(temporary)},
-    # Where tests run in the background signals may be ignored.
+    # Tests in the background may ignore signals.
     preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
 )
+deadline = time.monotonic() + 60
 while not started.exists():
+    if time.monotonic() > deadline:
+        sys.exit("the compiler did not start within 60 s")
     if process.poll() is not None:
         sys.exit(f"ended with {process.returncode} before the compiler started")
     time.sleep(0.02)
@@ -57,8 +60,11 @@ status = process.wait()
 if status != -number:
     sys.exit(f"ended with {status}, not by {number.name}")
 # The signal was sent; a process may take a moment to end.
+deadline = time.monotonic() + 60
 while any(map(is_running, children)):
+    if time.monotonic() > deadline:
+        sys.exit("processes of the compiler still run after 60 s")
     time.sleep(0.02)
 left = [*out.iterdir(), *temporary.iterdir()]
 if left:
-    sys.exit(f"left behind: {left}")
+    sys.exit(f"not removed: {left}")

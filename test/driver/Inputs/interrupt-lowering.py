@@ -20,12 +20,15 @@ def resident_megabytes(pid):
 
 process = subprocess.Popen(
     sys.argv[2:],
-    # Where tests run in the background signals may be ignored.
+    # Tests in the background may ignore signals.
     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
 )
+deadline = time.monotonic() + 300
 while resident_megabytes(process.pid) < float(sys.argv[1]):
     if process.poll() is not None:
         sys.exit(f"ended with {process.returncode} before it took that much")
+    if time.monotonic() > deadline:
+        sys.exit(f"it did not take {sys.argv[1]} MB within 300 s")
     time.sleep(0.005)
 process.send_signal(signal.SIGINT)
 status = process.wait()

@@ -4,7 +4,8 @@
     terminal.py [--until REGEX] COMMAND...
 
 Standard output is not redirected. Carriage returns and escapes are spelled out.
-SIGINT is sent once the text matches the expression.
+SIGINT is sent once the text matches the expression. The command is killed after
+LIMIT_S.
 """
 
 import os
@@ -13,6 +14,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+
+LIMIT_S = 300
 
 
 def spelled(written):
@@ -27,6 +31,8 @@ if command[0] == "--until":
 ours, theirs = pty.openpty()
 process = subprocess.Popen(command, stderr=theirs)
 os.close(theirs)
+timer = threading.Timer(LIMIT_S, process.kill)
+timer.start()
 written = b""
 while True:
     try:
@@ -40,4 +46,6 @@ while True:
         process.send_signal(signal.SIGINT)
         until = None
 print(spelled(written), file=sys.stderr)
-sys.exit(process.wait())
+status = process.wait()
+timer.cancel()
+sys.exit(status)

@@ -1,4 +1,4 @@
-// One micro-batch an iteration, norms that are late, and sums that wait behind them: of replicas, and of a weight that
+// One micro-batch an iteration, norms that are late, and sums that wait for them: of replicas, and of a weight that
 // stages share.
 pipe.cluster @lab link<latency_ns = 5000, bytes_per_us = 5000> {
   pipe.device @d0 <memory_bytes = 134217728, flops_per_us = 40000>

@@ -1,5 +1,5 @@
 // A GPT whose stages can recompute all, some or none of their layers: tests edit
-// what stands behind the ranks.
+// the text after the ranks.
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
 pipe.model @gpt gpt<vocab = 131, sequence = 7, hidden = 12, heads = 3, ffn = 20, batch = 2, tied = true> {
   pipe.layer @wte embedding

@@ -13,7 +13,7 @@ pipe.model @gpt gpt<vocab = 256, sequence = 16, hidden = 32, heads = 2,
   pipe.layer @ln_f head
 }
 
-// What the others are compared with.
+// The reference of the others.
 pipe.plan @single of @gpt on @machine microbatches(8) {
   pipe.stage @front [@wte, @h0] on 0
   pipe.stage @back [@h1, @ln_f] on 1

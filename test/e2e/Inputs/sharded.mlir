@@ -91,7 +91,7 @@ pipe.plan @chunks of @gpt on @four microbatches(4) {
 pipe.schedule @units of @chunks family<"blockwise", u = 2>
 pipe.schedule @breadth of @chunks family<"blockwise", u = 4> gathers<weights = 1>
 
-// Three uneven shards beside a stage that is whole; and two groups of two.
+// Three uneven shards next to a stage that is whole; and two groups of two.
 pipe.plan @three of @gpt on @four microbatches(4) {
   pipe.stage @s0 [@wte, @h0] on [0: 3, 1: 2, 2: 1] sharded<weights>
   pipe.stage @s1 [@h1, @ln_f] on 3

@@ -1,4 +1,4 @@
-// A Llama with every option, cut in two ways. Tests edit what stands behind the
+// A Llama with every option, cut in two ways. Tests edit the text after the
 // ranks.
 pipe.cluster @machine link<latency_ns = 2000> {
   pipe.device @rank0

@@ -56,7 +56,8 @@ LLAMA3 = {
     "original_max_position_embeddings": 8,
 }
 SLIDES = {"use_sliding_window": True}
-# By name: the classes' prefix, the configuration, and how it is saved.
+# Key: name. Values: the classes' prefix, the configuration, and the format in
+# which it is saved.
 MODELS = {
     "gpt2": ("GPT2", GPT2, {}),
     "gpt2-base": ("GPT2", GPT2, {"base": True}),

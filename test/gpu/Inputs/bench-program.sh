@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Stands in for a program of bench/gpu: iteration N takes 300 - N ms, of which
+# Replaces a program of bench/gpu: iteration N takes 300 - N ms, of which
 # the host works 1 % of 200 ms. Fails if its name contains 350m.
 case $0 in
 *350m-four*) exit 75 ;;

@@ -1,4 +1,4 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Stands in for the driver's tool.
+# Replaces the driver's tool.
 echo "NVIDIA H200"

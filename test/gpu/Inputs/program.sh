@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Stands in for a program on a GPU: writes the CPU's losses of its model, times
+# Replaces a program on a GPU: writes the CPU's losses of its model, times
 # $FACTOR, if the log is asked for. Rank $BAD fails.
 log=
 rank=0

@@ -26,7 +26,7 @@ parser.add_argument(
     choices=["same", "other", "only", "alias"],
     help="a copy of the embedding, or its only name, which metadata may say",
 )
-parser.add_argument("--positions", type=int, default=0, help="so many more")
+parser.add_argument("--positions", type=int, default=0, help="number of additional ones")
 parser.add_argument("--edit-index", nargs=2, metavar=("FROM", "TO"))
 options = parser.parse_args()
 

@@ -30,16 +30,16 @@ parser.add_argument("--signal", metavar="RANK:NAME:TEXT",
                     help="sends a signal, such as KILL, when TEXT is printed")
 parser.add_argument("--missing", type=int, metavar="RANK", help="is not started")
 parser.add_argument("--first", default="", metavar="FLAGS",
-                    help="of process 0 alone, behind the others")
+                    help="of process 0 alone, after the others")
 parser.add_argument("--take", type=int, default=0, metavar="N",
-                    help="others listen on N ports behind MASTER_PORT, in silence")
+                    help="other sockets listen on the N ports after MASTER_PORT without answering")
 parser.add_argument("--one-gpu-each", action="store_true",
                     help="each process sees another GPU as its first")
 parser.add_argument("--no-local-rank", action="store_true",
                     help="flags leave it out")
 parser.add_argument("--strangers", type=float, metavar="SECONDS",
                     help="disturb the run for so long; the last process starts 2 s late")
-parser.add_argument("--jobs", type=int, default=1, help="so many at the same time")
+parser.add_argument("--jobs", type=int, default=1, help="number at the same time")
 parser.add_argument("--limit", type=float, default=60, help="seconds")
 options = parser.parse_args(sys.argv[1:split])
 command = sys.argv[split + 1:]

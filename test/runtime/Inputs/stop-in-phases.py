@@ -29,6 +29,19 @@ WORDS = {
     "meet": r"rank {r} .*'meet'|'meet'.* rank {r}",
 }
 PHASES = ["join", "connect", "meet", "data", "iterate", "take transfers", "switch", "gather", "save", "leave"]
+# If rank 0 stops as it enters a phase, others may also wait in one before it, since its
+# answers there may not have left it.
+BEFORE = {
+    "connect": "join",
+    "meet": "connect",
+    "data": "meet",
+    "iterate": "data|take transfers|switch",
+    "take transfers": "iterate",
+    "switch": "iterate|take transfers",
+    "gather": "data|iterate",
+    "save": "iterate|gather",
+    "leave": "iterate|save",
+}
 
 split = sys.argv.index("--")
 parser = argparse.ArgumentParser()
@@ -117,8 +130,9 @@ class Run:
         text = "\n".join(self.said)
         words = WORDS.get(self.phase, rf"rank {{r}} .*'{self.phase}'|'{self.phase}'.* rank {{r}}")
         if self.stopped == 0:
-            # It serves the store. Answers of the phase before may not have left it.
-            words += r"|rank 0 has not answered for [^ ]+ s; rank \d waits in '[a-z ]+'"
+            # It serves the store.
+            phases = "|".join(filter(None, [self.phase, BEFORE.get(self.phase)]))
+            words += rf"|rank 0 has not answered for [^ ]+ s; rank \d waits in '({phases})'"
         if not self.fault and codes != [75] * len(others):
             self.fault = f"exit codes {codes}"
         if not self.fault and not re.search(words.format(r=self.stopped), text):

@@ -21,7 +21,7 @@ struct Answers {
   std::vector<rondo_tensor> tensors = {
       {"matrix", 2, {8, 4}, 0, RONDO_INIT_NORMAL, 1},
       {"vector", 1, {20, 0}, 32, RONDO_INIT_ONES, 0}};
-  /// What `tensors` returns instead of their number.
+  /// Result of `tensors` instead of their number.
   std::optional<int32_t> count;
   rondo_layer layer{};
   rondo_task task{};
@@ -294,7 +294,7 @@ TEST_F(Custom, ATaskSeesItsBuffers) {
   EXPECT_EQ(answers.task.stream, nullptr);
 }
 
-/// Behind the fp32 weights, or where the caller says.
+/// After the fp32 weights, or at the caller's address.
 TEST_F(Custom, ATaskSeesItsWeightsInItsDtype) {
   layer.dtype = DType::Bf16;
   std::vector<char> weights(2 * alignedBytes(layer.weightBytes));

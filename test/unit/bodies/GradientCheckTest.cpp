@@ -27,7 +27,7 @@ TEST(GradientCheck, BodiesOfAGptPass) {
   }
 }
 
-/// What is wrong with the body below.
+/// Faults of the body below.
 enum class Fault {
   None,
   WeightGradient,

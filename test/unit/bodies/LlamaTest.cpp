@@ -3,8 +3,8 @@
 
 #include "LlamaModel.h"
 
+#include "runtime/bodies/attention.h"
 #include "runtime/bodies/gradient_check.h"
-#include "runtime/bodies/rotary.h"
 
 #include <cmath>
 
@@ -31,7 +31,7 @@ std::vector<Llama> allOptions() {
 
 class LlamaGradients : public testing::TestWithParam<Llama> {};
 
-// Of the whole model in fp64, against finite differences.
+// Gradients of the whole model in fp64, against finite differences.
 TEST_P(LlamaGradients, Model) {
   const std::vector<LayerDesc> layers = llamaModel(GetParam());
   Model<double> model(layers, 1, 0.25);

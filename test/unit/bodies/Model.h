@@ -85,7 +85,7 @@ private:
 
 template <typename Real> class Model {
 public:
-  /// What one layer saves for one micro-batch.
+  /// Saved values of one layer and one micro-batch.
   struct Saved {
     Saved(const LayerSizes &sizes, int64_t scale)
         : forI(scale * sizes.savedForInputGrad),
@@ -205,7 +205,7 @@ public:
     }
   }
 
-  /// What the last layer wrote, until inputGrad().
+  /// The last layer's output, until inputGrad().
   const Real *output() const { return activations.back()->get(); }
 
   /// Input of a first layer that is not an embedding. `inputShift` is added to
@@ -236,7 +236,7 @@ private:
                                          : cpuBodyFp64(layers[l].kind);
   }
 
-  /// What every task gets.
+  /// Arguments of every task.
   LayerArgs argsOf(size_t l, int microbatch) {
     LayerArgs args{};
     args.weights = weights[l]->get();

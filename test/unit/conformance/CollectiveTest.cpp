@@ -153,7 +153,7 @@ protected:
   }
 };
 
-/// What the device does in between is neither delayed nor harmed.
+/// Work of the device in between is neither delayed nor harmed.
 TEST_P(Starts, WorkStandsBetweenStartAndWait) {
   inAllOrders([&] {
     Ranks ranks = twoRanks(1);

@@ -50,7 +50,7 @@ struct Pair {
   int rounds;
 };
 
-/// Where its devices compute.
+/// Target of its devices.
 inline Target targetOf(const Pair &pair) {
   return std::strncmp(pair.name, "cpu", 3) == 0 ? Target::Cpu : Target::Cuda;
 }
@@ -88,8 +88,8 @@ public:
     transport = pair.backend->makeTransport(params, all, options, {});
   }
 
-  /// By rank: what the transport says that it stages, as sums of parts and as
-  /// sums of all elements.
+  /// Key: rank. Bytes that the transport stages, as sums of parts and as sums
+  /// of all elements.
   std::map<int32_t, int64_t> stagingNeeds() const {
     std::map<int32_t, int64_t> needs;
     for (const CollectiveParams &parts : params.collectives)
@@ -188,7 +188,7 @@ public:
   const Pair &pair;
   TransportParams params;
   std::vector<std::unique_ptr<Device>> devices;
-  /// By rank, and behind these the staging memory.
+  /// One arena per rank, followed by the staging memory.
   std::vector<std::unique_ptr<Arena>> arenas;
   std::unique_ptr<Transport> transport;
 };

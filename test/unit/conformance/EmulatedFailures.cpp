@@ -197,7 +197,7 @@ TEST_F(Failures, NothingIsLeftBehind) {
 
 // Memory that a kernel still uses would be freed otherwise: the abort of a rank
 // waits neither for the device, if another rank of the process is in the
-// communicator, nor for our own kernels behind NCCL's.
+// communicator, nor for our own kernels after NCCL's.
 TEST_F(Failures, AbandonedRanksHaveNothingOnTheirGpus) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     emulation::seed(seed);

@@ -95,7 +95,7 @@ TEST(EmulatedLinks, FirstOfEachSizeIsStamped) {
   EXPECT_TRUE(sizes.isNew(8));
 }
 
-/// A GPU whose clock is an hour behind.
+/// A GPU whose clock is an hour late.
 TEST(EmulatedLinks, ClockOfAGpuIsSeenFromTheHost) {
   emulation::setClockOffset(0, -hourNs);
   cuda::GpuClock clock;

@@ -107,7 +107,7 @@ std::string sendBehind(Example &ranks, int begun) {
   });
 }
 
-/// What the emulation must be able to see.
+/// Receives in flight that the emulation must be able to see.
 TEST_F(EmulatedResidency, WithoutALimitAllReceivesAreInFlight) {
   Example ranks(0);
   EXPECT_EQ(sendBehind(ranks, 3), "");

@@ -27,7 +27,7 @@ struct Post {
   Endpoint::Ended ended;
 };
 
-/// What connects the endpoints of all ranks.
+/// Connects the endpoints of all ranks.
 struct Network {
   using Posts = std::deque<std::shared_ptr<Post>>;
   /// From, to, purpose.

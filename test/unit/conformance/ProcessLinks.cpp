@@ -20,7 +20,7 @@ namespace {
 
 struct Time {
   std::atomic<int64_t> now{0};
-  /// How long a look at a clock takes.
+  /// Duration of a reading of the clock.
   int64_t step = 0;
   std::atomic<bool> isGateOpen{true};
 };

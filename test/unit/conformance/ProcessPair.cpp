@@ -6,9 +6,11 @@
 #include "AllProcesses.h"
 #include "MemoryEndpoint.h"
 
+#include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 #include "runtime/transport/tcp.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -33,7 +35,9 @@ public:
       ++round;
       changed.notify_all();
     }
-    changed.wait(lock, [&] { return round != mine; });
+    if (!changed.wait_for(lock, std::chrono::seconds(60),
+                          [&] { return round != mine; }))
+      throw Error("a rank did not exchange its value within 60 s");
     // Nobody can end the next round before all have left this one.
     return results;
   }

@@ -223,7 +223,7 @@ TEST_P(Shards, RunSeveralTimesInAnIteration) {
                         ranks.copy(rank, to + 4 * shard * own,
                                    from + 4 * shard * own, 4 * shard);
                       }
-                      // Of all.
+                      // A gather of all.
                       t.startGather(0, rank, ranks.whole(rank, 0, 0));
                       t.waitCollective(0, rank);
                     },
@@ -289,7 +289,7 @@ TEST_P(Shards, SeveralAreUnderWay) {
   }
 }
 
-/// What stagingBytes() says is enough for a scatter, and nothing for a gather.
+/// stagingBytes() is enough for a scatter, and 0 for a gather.
 TEST_P(Shards, StagingIsNotExceeded) {
   const std::string name = GetParam().name;
   const bool addsInPlace = name == "cpu_inproc" || name == "cuda_loopback";
@@ -330,13 +330,13 @@ constexpr int64_t secondNs = 1'000'000'000;
 
 class LinkedShards : public Conformance {};
 
-/// With imposed links, half of what a sum of as many elements takes, and the
-/// second begins when the first has ended. A loaded machine makes it longer:
-/// one of many must be as short.
+/// With imposed links, half of the time of a sum of the same elements, and the
+/// second begins when the first has ended. A loaded machine makes both longer;
+/// at least one of many must end before the time of another half transfer.
 TEST_P(LinkedShards, TakeTheTimeOfTheirTraffic) {
   constexpr int64_t shard = 10'016, latencyNs = 1'000'000, bytesPerUs = 10;
   // Two shards of 40,064 bytes each.
-  constexpr int64_t eachNs = 8'012'800 + latencyNs, slackNs = 3'000'000;
+  constexpr int64_t eachNs = 8'012'800 + latencyNs, slackNs = eachNs / 2;
   ShardRanks ranks(GetParam(), 3, {{2, 0, 1}, {0, 1, 2}}, shard);
   ranks.params.link = {latencyNs, bytesPerUs};
   ranks.connect();
@@ -369,7 +369,7 @@ TEST_P(LinkedShards, TakeTheTimeOfTheirTraffic) {
 INSTANTIATE_TEST_SUITE_P(, Shards, testing::ValuesIn(allPairs()), nameOfPair);
 INSTANTIATE_TEST_SUITE_P(, LinkedShards, testing::ValuesIn(cpuPairs()),
                          nameOfPair);
-// Where all pairs are of one kind.
+// Builds in which all pairs are of one kind.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LinkedShards);
 
 } // namespace

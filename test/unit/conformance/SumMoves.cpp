@@ -88,8 +88,8 @@ TEST(SumMoves, MemoryIsBounded) {
   EXPECT_EQ(SumExchange(partsOf(2, 1000, 1), 2, 64).stagingCount(), 0);
 }
 
-/// What a memory plan keeps is what every rank uses, for parts of any number
-/// and size.
+/// The planned memory is the memory that every rank uses, for parts of any
+/// number and size.
 TEST(SumMoves, PlannedMemoryIsWhatTheRoundsUse) {
   std::mt19937 random(1);
   for (int i = 0; i < 2000; ++i) {
@@ -139,7 +139,7 @@ TEST(SumMoves, PlannedMemoryIsUsedToTheEnd) {
     }
 }
 
-/// Where collectives of that kind are staged at all.
+/// Transports that stage collectives of that kind.
 TEST(SumMoves, NormTakesTheElementsOfAllRanks) {
   CollectiveParams parts = {{0, nullptr, 48},
                             {1, nullptr, 16},

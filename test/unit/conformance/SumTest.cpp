@@ -115,9 +115,9 @@ private:
 
   const std::vector<Places> all;
   const int64_t count;
-  /// By sum and part.
+  /// Indices: sum and part.
   std::vector<std::vector<int64_t>> offsets;
-  /// By sum.
+  /// Index: sum.
   std::vector<std::vector<float>> expected;
 };
 
@@ -178,7 +178,7 @@ TEST_P(Sums, SomePartsOnlyReceive) {
         {{1, receives}, {0, receives}, {2}},
         {{0}, {1}, {2, receives}},
         {{1, receives}, {2}, {0, receives}, {3}, {2}},
-        // Of one rank, some contribute.
+        // Some of one rank's contribute.
         {{0, receives}, {0}, {1}},
         {{0}, {1}, {0, receives}, {1, receives}, {1}},
     };
@@ -220,8 +220,8 @@ TEST_P(Sums, SumsOfOtherRanksAreInFlight) {
   });
 }
 
-/// What stagingBytes() says is enough, and a transport that would write more
-/// than there is refuses.
+/// stagingBytes() is enough, and a transport that would write more than the
+/// memory that exists refuses.
 TEST_P(Sums, StagingIsNotExceeded) {
   const std::string name = GetParam().name;
   const bool addsInPlace = name == "cpu_inproc" || name == "cuda_loopback";
@@ -387,7 +387,7 @@ TEST_P(LinkedSums, EndWithAnAbort) {
 INSTANTIATE_TEST_SUITE_P(, Sums, testing::ValuesIn(allPairs()), nameOfPair);
 INSTANTIATE_TEST_SUITE_P(, LinkedSums, testing::ValuesIn(cpuPairs()),
                          nameOfPair);
-// Where all pairs have GPUs.
+// Builds in which all pairs have GPUs.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LinkedSums);
 
 } // namespace

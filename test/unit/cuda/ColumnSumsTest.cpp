@@ -18,7 +18,7 @@ struct Extent {
 };
 
 // One row, rows without packs, full and other chunks, columns inside of wider
-// rows; one launch for these and what lies in front of them.
+// rows; one launch for these and the memory before them.
 TYPED_TEST(ColumnSums, Add) {
   using T = TypeParam;
   for (auto [rows, columns] : {Extent{1, 1},

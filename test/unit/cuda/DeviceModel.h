@@ -125,7 +125,7 @@ public:
     }
   }
 
-  /// Of all weights of a layer, including padding.
+  /// Gradients of all weights of a layer, including padding.
   std::vector<float> gradientsOf(size_t layer) const {
     std::vector<char> bytes = gradients[layer]->read();
     std::vector<float> values(bytes.size() / sizeof(float));

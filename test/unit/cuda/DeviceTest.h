@@ -31,7 +31,7 @@ template <typename T> T rounded(double value) {
 inline double number(float value) { return value; }
 inline double number(Bf16 value) { return __bfloat162float(value); }
 
-/// How far a result may be from the double-precision one, relative to the
+/// Largest difference of a result to the double-precision one, relative to the
 /// tensor's largest element: fp32 carries 2^-24 through sums of a few hundred
 /// terms, bf16 rounds inputs of products to 2^-9.
 template <typename T> constexpr double tolerance() {

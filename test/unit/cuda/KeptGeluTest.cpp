@@ -48,8 +48,9 @@ TEST(KeptGelu, GradientIsWrittenOverWhatWasRead) {
     }
 }
 
-// What a block of GPT-2 124M keeps of a token in bf16: norms, attention, q, k
-// and v, and two gradients, 8 tensors at 768; GELU's input and output at 3072.
+// Bytes that a block of GPT-2 124M keeps of a token in bf16: norms, attention,
+// q, k and v, and two gradients, 8 tensors at 768; GELU's input and output at
+// 3072.
 TEST(KeptGelu, TakesNoMemory) {
   const LayerDesc layer =
       onDevice({8, 1024, 768, 12, 3072, 50257}, DType::Bf16);

@@ -4,12 +4,12 @@
 #include "../bodies/LlamaModel.h"
 #include "Checks.h"
 
-#include "runtime/bodies/cuda/rms_norm.h"
+#include "runtime/bodies/activations.h"
+#include "runtime/bodies/attention.h"
+#include "runtime/bodies/cuda/activations.h"
+#include "runtime/bodies/cuda/norm.h"
 #include "runtime/bodies/cuda/rotary.h"
-#include "runtime/bodies/cuda/swiglu.h"
-#include "runtime/bodies/rms_norm.h"
-#include "runtime/bodies/rotary.h"
-#include "runtime/bodies/swiglu.h"
+#include "runtime/bodies/norm.h"
 #include "runtime/model/llama_cuda_layouts.h"
 
 namespace rondo::runtime::cuda {

@@ -74,8 +74,8 @@ TYPED_TEST(Llamas, Model) {
         "model");
 }
 
-// Weights have the CPU's layout, so that checkpoints and the optimizer know of
-// no target.
+// Weights have the CPU's layout, so that checkpoints and the optimizer do not
+// depend on the target.
 TEST(Llama, WeightsAreTheCpus) {
   LayerDesc layer =
       llamaLayer(LayerKind::LlamaBlock, "h",
@@ -90,8 +90,9 @@ TEST(Llama, WeightsAreTheCpus) {
   EXPECT_EQ(layerTensors(layer).size(), 14u);
 }
 
-// What a block of Llama 3 8B keeps of a token in bf16: both norms, attention
-// and two gradients at 4096, q, k and v at 6144, gate, up and product at 14336.
+// Bytes that a block of Llama 3 8B keeps of a token in bf16: both norms,
+// attention and two gradients at 4096, q, k and v at 6144, gate, up and product
+// at 14336.
 TEST(Llama, SavedBytesOfLlama3) {
   LayerDesc layer = llamaLayer(
       LayerKind::LlamaBlock, "h",

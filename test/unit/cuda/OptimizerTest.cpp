@@ -49,8 +49,8 @@ void checkSums(const Stream &stream, const std::vector<int64_t> &counts) {
 
 TEST_F(Optimizer, SumsOfSquares) {
   checkSums(stream, someCounts());
-  // More than one pass of all blocks, and so many that some threads, or all,
-  // have several packs in flight.
+  // More than one pass of all blocks, so that some threads, or all, have
+  // several packs in flight.
   checkSums(stream, {270001});
   checkSums(stream, {2000003, 2500002});
 }

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How often launches ask the device for more shared memory.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception Counts launches that
+// ask the device for more shared memory.
 
 #include "DeviceTest.h"
 

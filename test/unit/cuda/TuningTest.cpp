@@ -233,7 +233,7 @@ TEST_F(TuningTest, RefusesTextsOfOthers) {
             "product of 4 x 8 x 3: delete it or give another name");
 }
 
-// What several processes have measured becomes one text.
+// Measurements of several processes become one text.
 TEST_F(TuningTest, AddsWhatOthersHave) {
   emulation::setAlgorithms({{5000}, {1000}});
   auto first = make(), second = make();

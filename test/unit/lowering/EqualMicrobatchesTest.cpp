@@ -35,8 +35,8 @@ Sound reference(Random &random) {
   return sound;
 }
 
-// The rules look at all micro-batches, also if the planner has looked at the
-// first alone: the last ones are changed, and found.
+// The rules check all micro-batches, also if the planner has checked the first
+// alone: the last ones are changed, and found.
 TEST(Mutations, EqualMicrobatchesAreAllChecked) {
   Random random(9);
   int tasks = 0, slots = 0;
@@ -120,9 +120,9 @@ Program randomReference(const Problem &sequential, const Problem &problem,
   return program;
 }
 
-// Where a program itself shows that a rank does the same for all micro-batches,
-// rules L2 and L3 look at the first alone. An action of no micro-batch in front
-// makes them look at all.
+// If a program itself shows that a rank does the same for all micro-batches,
+// rules L2 and L3 check only the first. An action of no micro-batch before them
+// makes the rules check all.
 TEST(Mutations, EqualMicrobatchesHaveTheFaultsOfTheFirst) {
   const Problem problem = linearProblem(3, 5, 100, 128, 0);
   const Problem sequential = sequentialProblem(problem);

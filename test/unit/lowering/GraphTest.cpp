@@ -154,7 +154,7 @@ TEST(Graph, ChangesAreFound) {
     const Program program = lower(problem, schedule);
     const BufferNumbers buffers(problem);
 
-    // A message that one end does not know of.
+    // A message that is missing on one end.
     for (int64_t k = 0; k < program.order.numActions(); ++k) {
       const ActionKind kind = program.order.rank(0).begin()[k].kind();
       if (kind != ActionKind::Recv && kind != ActionKind::Send)

@@ -54,7 +54,7 @@ TEST(MemoryPlan, OnlyMicrobatchesThatDoTheSameAreEqual) {
         .size();
   };
   EXPECT_EQ(sizeOfFirst(equal), 3);
-  // What another rank sends may come at any time.
+  // Messages of another rank may arrive at any time.
   std::vector<Action> other = equal;
   other[0] = {Kind::Recv, 0, 0};
   EXPECT_EQ(sizeOfFirst(other), 0);

@@ -73,7 +73,7 @@ Mutation ofPool(const char *field, Rule rule,
           }};
 }
 
-/// Where a rank's order has an action; -1: nowhere.
+/// Position of an action in a rank's order; -1: it is not there.
 int64_t positionOf(ActionRange order, Action action) {
   const Action *at = std::find(order.begin(), order.end(), action);
   return at == order.end() ? -1 : at - order.begin();

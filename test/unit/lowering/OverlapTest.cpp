@@ -140,7 +140,7 @@ TEST(Overlap, SumsRunInEveryIteration) {
             provePrograms(free.plan, free.window, free.schedule).iterationNs);
 }
 
-/// With a norm over all stages, so many iterations late.
+/// With a norm over all stages that is `delay` iterations late.
 Case withNorm(Case of, int64_t delay) {
   Collective norm;
   for (int32_t replica = 0; replica < of.window.numReplicas(); ++replica)
@@ -159,7 +159,7 @@ int64_t delayOf(const Case &of) {
       .value_or(-1);
 }
 
-/// How long ranks wait for norms in the first half of the window.
+/// Time that ranks wait for norms in the first half of the window.
 int64_t waitedNs(const Problem &window, const Program &program) {
   const ProgramSimulation times = simulateProgram(window, program);
   int64_t ns = 0;
@@ -174,7 +174,7 @@ int64_t waitedNs(const Problem &window, const Program &program) {
   return ns;
 }
 
-// By as many iterations as it takes for no step to wait, and no more.
+// Late by the least number of iterations for which no step waits.
 TEST(Overlap, LateNormsStallNothing) {
   for (const char *family : {"pipedream", "pipemare", "timeprest"})
     for (int32_t ranks : {1, 2, 4})

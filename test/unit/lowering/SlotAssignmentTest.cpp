@@ -16,7 +16,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// How many lives meet at most, counted position by position.
+/// Largest number of lives at one position, counted position by position.
 int32_t maxAlive(const std::vector<Life> &lives, int64_t positions) {
   int32_t most = 0;
   for (int64_t at = 0; at < positions; ++at) {
@@ -78,7 +78,7 @@ TEST(SlotAssignment, NoMoreSlotsThanLivesThatMeetAndNoneForTwo) {
   }
 }
 
-/// Slots that stand in the tables of a program, but for data, of which each
+/// Slots in the tables of a program, except those of data, of which each
 /// micro-batch has a slot.
 size_t listed(const Program &program, int32_t microbatches) {
   size_t count = 0;

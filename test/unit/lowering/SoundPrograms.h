@@ -90,7 +90,7 @@ inline Sound drawSound(Random &random) {
   return sound;
 }
 
-/// By rank.
+/// One order per rank.
 inline Orders ordersOf(const Program &program) {
   Orders orders;
   for (int32_t rank = 0; rank < program.order.numRanks(); ++rank)

@@ -63,8 +63,8 @@ TEST(Steps, AreAsFastInAProgramAsInItsSchedule) {
   }
 }
 
-/// Moves the steps of each rank behind its last gradient, where a norm lets
-/// them stand.
+/// Moves the steps of each rank after its last gradient, if a norm lets them be
+/// there.
 Schedule withStepsLast(const Schedule &schedule) {
   Schedule moved;
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
@@ -78,7 +78,7 @@ Schedule withStepsLast(const Schedule &schedule) {
   return moved;
 }
 
-/// Steps behind a norm begin when all ranks have their gradients and the norm
+/// Steps after a norm begin when all ranks have their gradients and the norm
 /// has taken its time.
 TEST(Steps, WaitForTheNorm) {
   Random random(12);

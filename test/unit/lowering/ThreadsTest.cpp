@@ -77,8 +77,8 @@ TEST(Threads, DoNotChangeProgramsOrFaults) {
       EXPECT_TRUE(areEqual(one.program, other.program)) << family << " " << p;
       EXPECT_FALSE(checkLowered(other, atOnce.front().plan, onTwoThreads));
     }
-    // Of several faults the first by their order: a task that the schedule
-    // does not have, in front of an arena that is too large.
+    // Reports the first of several faults in their order: a task that the
+    // schedule does not have, before an arena that is too large.
     LoweredProgram wrong = inOrder.front().programs.back();
     wrong.tasks = familySchedule("gpipe", problem);
     PlanFigures small = inOrder.front().plan;

@@ -313,8 +313,8 @@ void expectSameMemory(const Program &a, const Program &b) {
   }
 }
 
-// Slots are given by the times of a program without places. With wrong ones a
-// slot is given away while its send is under way, and whoever takes it waits.
+// Slots are given by the times of a program without places. With wrong times a
+// slot is given away while its send is under way, and its next user waits.
 TEST(Mutations, TimesOfAProgramAreNotBelieved) {
   Random random(7);
   int larger = 0, smaller = 0;

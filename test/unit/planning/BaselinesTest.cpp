@@ -64,7 +64,7 @@ TEST(Baselines, HaveValidPlans) {
   }
 }
 
-/// Where all plans are tried, none of a baseline's can be better.
+/// If all plans are tried, no baseline's plan can be better.
 TEST(Baselines, AreNotBelowThePlanner) {
   std::mt19937 random(12);
   for (int i = 0; i < 45; ++i) {

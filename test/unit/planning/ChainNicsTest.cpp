@@ -33,7 +33,7 @@ TEST(ChainNics, PathsAreNicsInsteadOfPairs) {
   EXPECT_EQ(inTurn(problem, {0, 1, 2, 3}, {4, 5, 6, 7}), 16 / 2);
   EXPECT_EQ(inTurn(problem, {0, 1}, {4, 5, 6, 7}), 8 / 1);
   EXPECT_EQ(inTurn(problem, {0, 2}, {4, 6}), 4 / 2);
-  // What stays on a NIC does not cross it.
+  // Messages inside a NIC's group do not cross the NIC.
   EXPECT_EQ(inTurn(problem, {0, 2}, {1, 3}), 1);
   EXPECT_EQ(inTurn(problem, {0, 2, 4}, {1, 3, 5}), 2);
   // Two NICs in each of two servers: nothing crosses them within, and both

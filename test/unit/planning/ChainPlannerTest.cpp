@@ -136,7 +136,7 @@ TEST(ChainPlanner, EndsAtItsTimeLimit) {
   ASSERT_TRUE(result.plan);
   expectValid(problem, *result.plan);
   EXPECT_EQ(result.stop, SearchStop::Time);
-  // Each look at the clock takes 1 ms; none is more than a few ms late.
+  // Each reading of the clock takes 1 ms; none is more than a few ms late.
   EXPECT_LT(secondsNow, 0.1);
 }
 

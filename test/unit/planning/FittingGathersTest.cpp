@@ -141,7 +141,7 @@ TEST_F(ResidenciesTest, MovesKeepToTheCaps) {
             run(chooseResidencies(problem, tasks)).makespanNs);
 }
 
-/// What does not fit with any numbers is that with the least memory.
+/// If no numbers fit, the result is the one with the least memory.
 TEST_F(ResidenciesTest, NothingFits) {
   problem.memoryCaps.assign(4, 1);
   const Residencies chosen = chooseResidencies(problem, tasks);
@@ -149,7 +149,7 @@ TEST_F(ResidenciesTest, NothingFits) {
     EXPECT_EQ(one, (Residency{1, 1}));
 }
 
-/// Programs lay gathered state into slots, beside the state that stays.
+/// Programs lay gathered state into slots, in addition to the state that stays.
 class FittingTest : public ResidenciesTest {
 protected:
   std::vector<int64_t> arenasWith(const Residencies &residencies) const {
@@ -197,7 +197,7 @@ TEST_F(FittingTest, OneChunkAtATimeFits) {
   EXPECT_TRUE(chosen.lack);
 }
 
-/// What is stated stays, and the rest adapts.
+/// Stated numbers stay, and the rest adapts.
 TEST_F(FittingTest, StatedNumbersStay) {
   auto fix = [](Residencies residencies) {
     for (Residency &one : residencies)
@@ -240,7 +240,7 @@ TEST_F(FittingTest, ArenasMayBeKnownOfSome) {
   EXPECT_NE(chosen.residencies, (Residencies{{0, 0}}));
 }
 
-/// Of what never fits, that which lacks least.
+/// If nothing ever fits, the result is the one that exceeds the memory least.
 TEST_F(FittingTest, NothingFits) {
   plan.devices.assign(4, 1);
   const FittingResidencies chosen = choose();

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t activation = 4, weights = 100, state = 1000;
 
-/// Four equal stages, two micro-batches in each of six iterations, and as much
-/// memory beside the state on each rank.
+/// Four equal stages, two micro-batches in each of six iterations, and the same
+/// memory in addition to the state on each rank.
 Problem makeWindow(int64_t room) {
   Problem problem;
   problem.name = "p";
@@ -44,8 +44,8 @@ WindowSearchOptions makeOptions(const Problem &problem) {
   return options;
 }
 
-/// The state, what is held, and for each forward under way as much as its
-/// messages take.
+/// The state, the held activations, and the size of its messages for each
+/// forward under way.
 std::vector<int64_t> arenasWith(const WindowSearchResult &found,
                                 int64_t message) {
   std::vector<int64_t> arenas = found.figures.heldBytes;
@@ -102,7 +102,7 @@ TEST(FittingWindows, IsAPlainSearchWhereAllFits) {
   // Without limits nothing is asked.
   searchIn(makeWindow(noMemoryCap), calls);
   EXPECT_EQ(calls, 1);
-  // Where it cannot be told, the order stays.
+  // If that cannot be decided, the order stays.
   const Problem tight = makeWindow(4 * activation + 2 * weights);
   EXPECT_EQ(searchFittingWindow(tight, makeOptions(tight),
                                 [](const WindowSearchResult &) {

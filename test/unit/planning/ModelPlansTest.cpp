@@ -85,7 +85,7 @@ TEST(ChainCosts, SamplesAreNotCut) {
   const ChainProblem problem = ofSamples();
   const ChainCosts costs(problem);
   EXPECT_EQ(costs.forwardNs(0, 1, 4), 300);
-  // Of twelve samples, the fullest of five devices has three.
+  // The fullest of five devices has three of twelve samples.
   EXPECT_EQ(costs.forwardNs(0, 1, 5), 300);
   EXPECT_EQ(costs.forwardNs(0, 1, 12), 100);
   EXPECT_EQ(costs.forwardNs(0, 1, 20), 100);

@@ -172,7 +172,7 @@ TEST(PlanSearch, EndsWhereItIsInterrupted) {
   EXPECT_FALSE(result.best);
 }
 
-/// Seconds that pass only when a test says so.
+/// Seconds that pass only when a test moves the clock.
 double now = 0;
 
 TEST(PlanSearch, LeavesOutShapesWhereTimeIsOver) {

@@ -124,7 +124,8 @@ TEST(PlanProblem, NicsLetMessagesTakeTurns) {
   chain.nodeOf = {0, 0, 1};
   chain.nicOf = {0, 0, 1};
   chain.latencyAcrossNs = 4;
-  // By hand: F of 5 ns on both, then 10 or 11 bytes through one NIC in turn.
+  // Worked out by hand: F of 5 ns on both, then 10 or 11 bytes through one NIC
+  // in turn.
   const ChainPlan plan = {{0, 1, {0, 1}}, {1, 2, {2}}};
   const auto turns = *planProblem(chain, plan);
   EXPECT_EQ(turns.linkBetween(0, 2).bytesPerUs, 1000);
@@ -202,9 +203,9 @@ TEST(ScheduledBound, IsBelowAllOrdersOfAllPlans) {
   EXPECT_GT(searched, 0);
 }
 
-/// Two stages, since sums would take long. All messages in one direction
-/// take 4 us of the link in turn; beside them only one micro-batch's tasks and
-/// the way of its gradient count.
+/// Two stages, since sums would take long. All messages in one direction take 4
+/// us of the link in turn; in addition only one micro-batch's tasks and the way
+/// of its gradient count.
 TEST(ScheduledBound, CountsTheTurnsOnALink) {
   ChainProblem problem = equalDevices(2, 1000);
   problem.microbatches = 8;

@@ -16,7 +16,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// Seconds. Every look at the clock takes `perLook`.
+/// Seconds. Every reading of the clock takes `perLook`.
 double now = 0, perLook = 0;
 double lookAtClock() { return now += perLook; }
 
@@ -63,7 +63,7 @@ TEST(ShardedSearch, FamiliesStopAtHalfOfTheTime) {
   const SearchResult unhurried = searchOf(problem, 0);
   ASSERT_TRUE(unhurried.schedule);
   EXPECT_EQ(unhurried.origin, best.first);
-  // The first look behind the first one that fits is at 0.6 of the time.
+  // The first reading after the first schedule that fits is at 0.6 of the time.
   const SearchResult hurried = searchOf(problem, 0.6);
   ASSERT_TRUE(hurried.schedule);
   EXPECT_EQ(hurried.origin, fit.front().first);
@@ -119,7 +119,7 @@ TEST(ShardedSearch, OrderAndResidencyMoveInTurns) {
   const SearchResult found = searchOf(
       problem, 0, [&](const Problem &whole, const SearchOptions &options) {
         caps.push_back(whole.memoryCaps);
-        // What has been found so far is where it starts.
+        // The search starts from the best schedule so far.
         EXPECT_EQ(options.starts.size(), 1u);
         EXPECT_FALSE(whole.replicas.areSharded());
         SearchResult result;

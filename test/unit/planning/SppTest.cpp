@@ -42,7 +42,7 @@ TEST(PlanTimer, SumsFollowTheLastBackward) {
     PlanTimer timer(problem, evaluator);
     stages[0].allReduce = stages[1].allReduce = 0;
     const int64_t plain = timer.run(stages);
-    // The last stage's sum has the first one's last backward to hide behind.
+    // The last stage's sum overlaps the first one's last backward.
     stages[1].allReduce = 1;
     EXPECT_EQ(timer.run(stages), plain);
     stages[0].allReduce = 1;

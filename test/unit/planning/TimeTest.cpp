@@ -95,7 +95,7 @@ TEST_F(PlanTime, WhatIsNotMadeInTimeIsLeftOut) {
 TEST_F(PlanTime, WhereThereIsLittleThePlanAsWrittenGoesFirst) {
   options.deadline = Deadline(1, manualClock);
   auto make = space.make;
-  // So many tasks that a first schedule of each takes longer.
+  // The number of tasks makes a first schedule of each take longer.
   space.make = [make](PlanShape shape) {
     shape.microbatches = 1024;
     return make(shape);

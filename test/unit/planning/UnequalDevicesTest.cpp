@@ -72,7 +72,7 @@ TEST(UnequalDevices, OrderedGroupsKnowTheWeakest) {
   }
 }
 
-/// Of all plans that fit every device.
+/// Least time of all plans that fit every device.
 int64_t leastOfUnequal(const ChainProblem &problem, PlanEvaluator evaluator) {
   int64_t least = infinite;
   const ChainCosts costs(problem);

@@ -14,7 +14,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// Of shardedChain(), with another rate of links and other bytes to reduce.
+/// shardedChain() with another rate of links and other bytes to reduce.
 Problem chainOn(int32_t groups, int32_t chunks, int32_t microbatches,
                 int64_t bytesPerUs, int64_t gradientBytes = wholeBytes,
                 ShardedState how = ShardedState::Weights) {
@@ -37,7 +37,7 @@ TEST(Units, HidingIsThatOfTheLinks) {
   EXPECT_EQ(slow.reduction.leastUnit(), 4);
   EXPECT_EQ(slow.leastUnit(), 5);
   EXPECT_DOUBLE_EQ(slow.gather.partOf(5), 2500.0 / 3000);
-  // What moves once an iteration has no unit to hide in.
+  // Moves once an iteration have no unit to hide in.
   EXPECT_EQ(hidingOf(chainOn(2, 2, 8, 200, wholeBytes, ShardedState::Gradients))
                 .leastUnit(),
             4);
@@ -50,17 +50,17 @@ TEST(Units, HidingIsThatOfTheLinks) {
   EXPECT_EQ(hidingOf(instant).leastUnit(), noUnit);
 }
 
-/// The worst chunk counts, behind the one before it on its rank.
+/// The worst chunk counts, after the one before it on its rank.
 TEST(Units, HidingIsThatOfTheWorstChunk) {
   Problem problem = chainOn(1, 3, 4, 200);
   problem.cost(problem.replicas.numberOf(1), ActionKind::Forward).ns = 100;
-  // Chunk 2 is gathered beside chunk 1.
+  // Chunk 2 is gathered at the time of chunk 1.
   EXPECT_EQ(hidingOf(problem).gather.leastUnit(), 25);
 }
 
-/// Chunks in one group, so that there is no bubble, and F is the shortest task:
-/// all that a unit exposes is the first gather and the last reduction, if it is
-/// as long as hiding asks.
+/// Chunks in one group, so that the schedule has no bubble, and F is the
+/// shortest task: all that a unit exposes is the first gather and the last
+/// reduction, if it is as long as hiding asks.
 TEST(Units, ShorterUnitsExposeGathers) {
   auto exposed = [](int64_t unit) {
     Problem problem = chainOn(1, 3, static_cast<int32_t>(unit), 200, 20);
@@ -126,7 +126,7 @@ int64_t timeOf(const Problem &problem, int64_t unit) {
   return rated.fits() ? rated.makespanNs : noUnit;
 }
 
-/// Beside all units, on other links and with less memory.
+/// Compared with all units, on other links and with less memory.
 TEST(Units, ChosenUnitIsHardlyLongerThanTheBestOfAll) {
   for (int32_t groups : {2, 4})
     for (int32_t chunks : {1, 2, 3})
@@ -151,7 +151,8 @@ TEST(Units, ChosenUnitIsHardlyLongerThanTheBestOfAll) {
 /// memory for shorter ones.
 TEST(Units, ClusterAndMemoryDecide) {
   auto withRoom = [](Problem problem, int64_t microbatches) {
-    // For activations of so many, 48 bytes a chunk, and three chunks' state.
+    // Room for the activations of `microbatches`, 48 bytes a chunk, and three
+    // chunks' state.
     problem.memoryCaps.assign(problem.numRanks(),
                               4 * 48 * microbatches + 3 * wholeBytes);
     return problem;
@@ -176,7 +177,7 @@ TEST(Units, ArenasCountToo) {
   plan.devices = arenasOf(
       plan, problem, withGathers(problem, tasksOf(problem, "blockwise:u=3")));
   EXPECT_EQ(chosenUnit(problem, PlanArenas(plan, problem)), 3);
-  // Of orders that are too large to lower all, the best are lowered until one
+  // If the orders are too large to lower all, the best are lowered until one
   // fits.
   const PlanArenas large(plan, problem, /*maxActions=*/0);
   const std::vector<UnitCandidate> rated = rateUnits(problem, tried, large);

@@ -18,7 +18,8 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-/// What a link with these figures makes of messages that begin at these times.
+/// Transfers that a link with these figures makes of messages that begin at
+/// these times.
 std::vector<Transfer> carry(const std::vector<int64_t> &begins, int64_t bytes,
                             int64_t occupancyNs, int64_t latencyNs) {
   std::vector<Transfer> transfers;
@@ -59,7 +60,7 @@ TEST(LinkEstimate, SeesLatencyWhereMessagesFollowWithoutWaiting) {
   // At most 600 ns, the time between two messages, can be occupancy.
   EXPECT_EQ(estimateLink(burst, 100).latencyNs, 19901);
   EXPECT_EQ(estimateLink(burst, 100).bytesPerUs, 1667);
-  // What is assumed may be more.
+  // The assumed latency may be larger.
   EXPECT_EQ(estimateLink(burst, 20300).latencyNs, 20300);
 }
 
@@ -105,7 +106,8 @@ TEST(Tuner, AsksForAGainAndADwell) {
   EXPECT_EQ(tuner.choose({1000, 981}, 0, 1, 5), 0u);
   EXPECT_EQ(tuner.choose({100, 50}, 0, 1, 4), 0u);
   EXPECT_EQ(tuner.choose({100, 90, 80, 80}, 0, 1, 9), 2u);
-  // What has no estimate is not considered, and nothing without one's own.
+  // Schedules without an estimate are not considered, and without an estimate
+  // of the running one nothing is chosen.
   EXPECT_EQ(tuner.choose({100, -1, 0}, 0, 1, 9), 0u);
   EXPECT_EQ(tuner.choose({-1, 50}, 0, 1, 9), 0u);
 }
@@ -173,7 +175,7 @@ TEST(Estimator, IgnoresAbsurdTimes) {
     estimator.take(measured);
     EXPECT_EQ(estimator.estimate(), before);
   }
-  // As many as there are replicas, or fewer.
+  // At most the number of replicas.
   Measurements few;
   few.microbatches = 6;
   few.workNs = {3000};

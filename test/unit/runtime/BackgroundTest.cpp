@@ -75,7 +75,7 @@ TEST(ScheduleSearch, UsesTheMemoryThatThereIs) {
   estimator.take(candidates.like(1000, 3000));
   const ProgramDesc &like = *candidates.pipelines.front();
   Executable exe = candidates.program->exe;
-  // Of pools that have a slot for each micro-batch, so many.
+  // Pools with `slots` slots, one for each micro-batch.
   auto findWith = [&](int32_t slots) {
     std::vector<int64_t> arenas(static_cast<size_t>(exe.numRanks), 0);
     for (const PoolDesc *pool = like.pools; pool != like.pools + like.numPools;
@@ -103,7 +103,7 @@ TEST(ScheduleSearch, SaysWhereNothingFits) {
   EXPECT_NE(outcome.why, "");
 }
 
-/// Of the first rank.
+/// Tasks of the first rank.
 static std::vector<Action> tasksOfFirst(const rondo::Program &program) {
   std::vector<Action> tasks;
   for (Action action : program.order.rank(0))

@@ -47,7 +47,7 @@ private:
   std::deque<std::vector<char>> kept;
 };
 
-/// What a transport throws in `act`; empty: nothing.
+/// Text of the error that a transport throws in `act`; empty: none.
 template <typename Act> std::string errorOf(Act act) {
   try {
     act();

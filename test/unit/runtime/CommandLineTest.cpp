@@ -103,7 +103,7 @@ TEST(CommandLine, TraceNamesEveryAction) {
         << name;
 }
 
-// Behind the parser, since the program says what it has memory for.
+// Chosen after parsing, since the program decides which optimizers fit.
 TEST(CommandLine, TheOptimizerFitsTheMemory) {
   auto chosen = [](int32_t moments, std::vector<std::string> words) {
     Options options = optionsOf(std::move(words));
@@ -119,7 +119,7 @@ TEST(CommandLine, TheOptimizerFitsTheMemory) {
   };
   EXPECT_EQ(chosen(2, {}), "adamw 0.9");
   EXPECT_EQ(chosen(2, {"--optimizer", "sgd"}), "sgd 0.9");
-  // What memory is planned for is the default.
+  // The optimizer that memory is planned for is the default.
   EXPECT_EQ(chosen(1, {}), "sgd 0.9");
   EXPECT_EQ(chosen(1, {"--momentum", "0.5"}), "sgd 0.5");
   EXPECT_EQ(chosen(0, {}), "sgd 0.0");

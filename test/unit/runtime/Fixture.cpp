@@ -120,7 +120,7 @@ Program::Program(const Spec &spec) {
   exe.programs = programs.data();
 }
 
-/// What replica j of a stage takes.
+/// Samples of replica j of a stage.
 static ShareDesc shareOfReplica(const Spec &spec, const LayerDesc *layers,
                                 int32_t numLayers, int j, int maxMicrobatches) {
   const int each = spec.sharding.replicas, all = std::max(layers[0].batch, 1);

@@ -42,8 +42,8 @@ struct Act {
 /// The action lists of all ranks of a program.
 using Lists = std::vector<std::vector<Act>>;
 
-/// How the iterations of a pipeline overlap: one F and one B in turn, without
-/// a flush.
+/// Overlap of a pipeline's iterations: one F and one B in turn, without a
+/// flush.
 struct Overlap {
   enum Policy {
     None,
@@ -68,7 +68,7 @@ struct Overlap {
   int normDelay = 0;
   /// Whether each rank is as far ahead as if it ran an F and a B at once.
   bool spatial = false;
-  /// By how much the tables' backward is later than the policy says.
+  /// Updates by which the tables' backward is later than the policy says.
   int addedDelay = 0;
 };
 
@@ -77,7 +77,7 @@ struct Overlap {
 /// says of a stage, several ranks do, each for its own home: home j of a stage
 /// on rank r is on rank r * replicas + j.
 struct Sharding {
-  /// Of each stage.
+  /// Replicas of each stage.
   int replicas = 1;
   /// A group has as many replicas as there are shards.
   int shards = 1;
@@ -90,28 +90,28 @@ struct Sharding {
   bool isEarly = false;
   /// Whether a sum is awaited only before the replica's next one.
   bool isLate = false;
-  /// Of gradients that are not reduced yet.
+  /// Slots of gradients that are not reduced yet.
   int slots = 1;
 };
 
-/// What an executable is made from.
+/// Input from which an executable is made.
 struct Spec {
   int microbatches = 4;
   std::vector<LayerDesc> layers;
-  /// By stage: the number of layers, and the rank.
+  /// One entry per stage: the number of layers, and the rank.
   std::vector<int> layersOfStage, rankOfStage;
   /// Slots of message and saved buffers; 0: one per micro-batch.
   int messageSlots = 0, savedSlots = 0;
   /// Slots of the weights, which versions use in turn.
   int weightSlots = 1;
-  /// Of the pipeline, instead of its lists.
+  /// The pipeline's overlap, instead of its lists.
   Overlap overlap;
   Sharding sharding;
   /// Whether there are optimizer steps.
   bool steps = true;
   /// Whether there is room for moving weights back.
   bool keepsChanges = false;
-  /// Of a buffer that lives as long as the program.
+  /// Slots of a buffer that lives as long as the program.
   int stateSlots(int buffer) const {
     return buffer == static_cast<int>(Buffer::Data)      ? microbatches
            : buffer == static_cast<int>(Buffer::Weights) ? weightSlots
@@ -143,7 +143,7 @@ Lists oneForwardOneBackward(const Spec &spec, bool split);
 /// to a rank.
 Lists forwardThenBackward(const Spec &spec);
 
-// What an executable's other programs do.
+// Lists of an executable's other programs.
 Lists sequentialLists(const Spec &spec, const std::vector<int> &ranks);
 Lists evaluationLists(const Spec &spec);
 bool isTied(const Spec &spec);
@@ -157,8 +157,8 @@ struct Collective {
 };
 /// Those of stages with several replicas.
 std::vector<Collective> shardedCollectives(const Spec &spec);
-/// What replicas do where lists name stages, with gathers and reductions.
-/// `ranks`: of each replica; `all`: those of shardedCollectives().
+/// Lists of replicas, made of lists that name stages, with gathers and
+/// reductions. `ranks`: of each replica; `all`: those of shardedCollectives().
 Lists shardedLists(const Spec &spec, const Lists &lists,
                    const std::vector<int> &ranks,
                    const std::vector<Collective> &all, bool trains);
@@ -170,7 +170,7 @@ struct Loop {
   int64_t microbatches = 0, steps = 0;
 };
 Loop overlapped(const Spec &spec, int rank);
-/// Of a stage, by micro-batch.
+/// Delays of a stage, one entry per micro-batch.
 struct Delays {
   std::vector<int16_t> forward, backward;
   double meanForward = 0, meanBackward = 0;
@@ -193,7 +193,7 @@ private:
   struct Sizes {
     std::vector<LayerDesc> layers;
     std::vector<StageDesc> stages;
-    /// By replica.
+    /// One entry per replica.
     std::vector<ShareDesc> shares;
     std::vector<EdgeDesc> edges;
   };

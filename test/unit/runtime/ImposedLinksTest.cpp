@@ -37,13 +37,13 @@ TEST(SerialLink, ChangesInTheMiddleOfAMessage) {
   // Nothing changes before the first iteration begins.
   EXPECT_EQ(serial.carry(2000, 0).carriedNs, 20000);
   serial.beginIteration(1, 1000000);
-  // 500 bytes before the change, 500 behind it.
+  // 500 bytes before the change, 500 after it.
   SerialLink::Passage passage = serial.carry(1000, 1000000);
   EXPECT_EQ(passage.carriedNs, 1015000);
   EXPECT_EQ(passage.arrivalNs, 1015700);
   EXPECT_EQ(serial.at(1004999).bytesPerUs, 100);
   EXPECT_EQ(serial.at(1005000).bytesPerUs, 50);
-  // What is left when the limit goes away is there at once, but overtakes
+  // The rest of a message arrives at once when the limit ends, but overtakes
   // nothing.
   EXPECT_EQ(serial.carry(100000, 1099000).carriedNs, 1100000);
   // Later iterations do not begin the line again.
@@ -101,7 +101,7 @@ TEST(OtherTraffic, TakesTurnsWithTheProgram) {
   EXPECT_EQ(others.carryUntil(1000000), 1250000);
   EXPECT_EQ(serial.carry(1000, 1030000).carriedNs, 1110000);
   EXPECT_EQ(serial.carry(1000, 1200000).carriedNs, 1210000);
-  // One that is called late finds the program's message in front of it.
+  // A late call finds the program's message before it in the queue.
   EXPECT_EQ(serial.carry(1000, 1255000).carriedNs, 1265000);
   EXPECT_EQ(others.carryUntil(1260000), 1500000);
   EXPECT_EQ(serial.carry(1000, 1260000).carriedNs, 1375000);

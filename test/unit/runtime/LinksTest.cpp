@@ -39,7 +39,7 @@ TEST(Links, FitSaysHowFarItIsOff) {
   EXPECT_NEAR(figures.bytesPerUsSpread, 1000 * 100 * std::sqrt(2) / 2000, 1e-6);
   EXPECT_NEAR(figures.latencySpreadNs, 100 * std::sqrt(2.5), 1e-6);
   EXPECT_NEAR(figures.residualNs, 0, 1e-6);
-  // 30, -60 and 30 ns beside the line.
+  // 30, -60 and 30 ns off the line.
   figures = fitLink(
       {pointOf(1000, 3030), pointOf(2000, 3940), pointOf(3000, 5030)}, 1, 0);
   EXPECT_NEAR(figures.bytesPerUs, 1000, 1e-6);
@@ -94,7 +94,7 @@ TEST(Links, OneSizeTakesTheLatencyOfTheStart) {
 }
 
 TEST(Links, NothingIsNegativeOrInfinite) {
-  // By chance, larger messages took less time.
+  // Noise made larger messages faster.
   LinkFigures figures =
       fitLink({pointOf(1000, 4000), pointOf(2000, 3000)}, 1, 0);
   EXPECT_NEAR(figures.latencyNs, 3500, 1e-6);

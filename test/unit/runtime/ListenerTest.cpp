@@ -39,7 +39,7 @@ protected:
     }
     return *made;
   }
-  /// Who calls, and gets the challenge.
+  /// Connects, and gets the challenge.
   Socket call(Challenge &challenge) {
     door();
     std::string why;
@@ -59,7 +59,7 @@ protected:
     for (Socket &socket : door().admit(waiting, now))
       admitted.push_back(std::move(socket));
   }
-  /// What the door says; isRight is 2 if it has hung up.
+  /// Answer of the listener; isRight is 2 if it has hung up.
   Verdict heard(const Socket &socket) {
     Verdict verdict{2, {}};
     const ssize_t count =

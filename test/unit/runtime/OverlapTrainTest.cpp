@@ -29,7 +29,7 @@ protected:
     words.insert(words.end(), {"--data", data.path});
     return run(program, words);
   }
-  /// What follows `key` in an iteration's line of the log.
+  /// The number after `key` in an iteration's line of the log.
   static double numberIn(const std::string &log, int iteration,
                          const std::string &key) {
     const size_t line =
@@ -98,7 +98,7 @@ TEST_F(OverlapTraining, ResumedRunIsBitEqual) {
       EXPECT_EQ(
           saved(program, with({"--iterations", "9", "--resume", second.path})),
           whole);
-      // Where a run is drained decides which weights are read.
+      // The position of a drain decides which weights are read.
       EXPECT_TRUE(saved(program, {"--optimizer", optimizer, "--lr-by-delay",
                                   "6", "--iterations", "9"}) != whole);
     }
@@ -223,7 +223,7 @@ TEST(OverlapSteps, EachStageIsClippedByItsOwnNorm) {
   State state(program.exe);
   const std::vector<double> clipped = changes(program, {"--clip", "0.01"}),
                             free = changes(program, {"--clip", "0"});
-  // Of each stage without what others share, and of what they share alone.
+  // Sums of each stage without shared tensors, and of shared tensors alone.
   double stages[2] = {}, freeStages[2] = {};
   int shared = 0;
   for (size_t t = 0; t < clipped.size(); ++t) {

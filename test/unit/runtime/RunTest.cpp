@@ -182,8 +182,8 @@ TEST(Run, SlotThatThePoolLacksIsAnError) {
   }
 }
 
-/// Of a program that adds a shared weight's gradients on two ranks, whose
-/// pipeline's tables `change` spoils.
+/// Error of a program that adds a shared weight's gradients on two ranks, if
+/// `change` spoils its pipeline's tables.
 std::string connectionErrorOf(
     const std::function<void(const ProgramDesc &, PoolDesc &)> &change) {
   Spec spec;
@@ -202,8 +202,8 @@ std::string connectionErrorOf(
   return "";
 }
 
-/// Of 256 * 16 elements each rank adds half. Where devices are GPUs there is
-/// also room for the norm.
+/// Each rank adds half of 256 * 16 elements. On GPUs the staging has room for
+/// the norm as well.
 TEST(Run, TooLittleStagingIsAnError) {
   EXPECT_EQ(connectionErrorOf([](const ProgramDesc &, PoolDesc &pool) {
               pool.slotBytes = 8192;

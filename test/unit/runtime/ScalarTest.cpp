@@ -202,7 +202,7 @@ TEST(Scalar, WeightsMovedBack) {
     EXPECT_NEAR(ended.w2, w2[n - 1], rounding) << n;
   }
   EXPECT_NEAR(scalar.after(8).w2, 1.4854688589, rounding);
-  // Of slot 3, and of slot 4.
+  // Values of slot 3, and of slot 4.
   EXPECT_NEAR(scalar.after(1).changes1, 0.05, rounding);
   EXPECT_NEAR(scalar.after(2).changes2, 0.0984375, rounding);
   EXPECT_NEAR(scalar.after(2).changes1, 0.075625, rounding);
@@ -236,7 +236,7 @@ Ended clippedByEarlier(int64_t updates, size_t late, double most,
                                                      : difference * w2[t],
                  g2 = difference * a;
     norms.push_back(std::sqrt(g1 * g1 + g2 * g2));
-    // The own norm where there is no other.
+    // The own norm if no other exists.
     const bool hasNorm = t >= late && std::isfinite(norms[t - late]);
     auto step = [&](double gradient) {
       const double norm = hasNorm ? norms[t - late] : std::fabs(gradient);

@@ -136,7 +136,7 @@ TEST(MeetingPlace, NoLinkIsFollowed) {
   EXPECT_EQ(readPlace(target.path)->address.host, "h");
 }
 
-/// How the processes of a run end whose secrets are given.
+/// Exit of the processes of a run with the given secrets.
 class SecretsTest : public StoreTest {
 protected:
   SecretsTest() {

@@ -60,11 +60,11 @@ private:
   std::vector<RankDesc> ranks;
 };
 
-/// By tensor: the gradients of an iteration of the pipeline without steps, of
+/// Key: tensor. Gradients of an iteration of the pipeline without steps, of
 /// generated samples.
 std::map<std::string, std::vector<float>> firstGradients(const Spec &spec);
 
-/// Of the first to the second, relative to the size of that.
+/// Distance of the first to the second, relative to the norm of the second.
 double distance(const std::vector<float> &a, const std::vector<float> &b);
 
 } // namespace rondo::runtime::test

@@ -102,8 +102,8 @@ std::vector<std::vector<float>> momentsIn(const std::string &path,
   return moments;
 }
 
-/// Where state lies matters to a run that goes on with it as little as the
-/// order of its sums does.
+/// The placement of state is irrelevant to a run that resumes it, and so is the
+/// order of its sums.
 TEST_F(Training, OtherShardsGoOn) {
   const Programs programs;
   for (const Program *writer : {&programs.whole, &programs.two}) {

@@ -145,7 +145,7 @@ TEST(ShardedState, ReferenceMustMakeAllGradientsFirst) {
             "which another replica of its group has reduced");
 }
 
-/// What State says of changed tables.
+/// Error of State for changed tables.
 std::string tableErrorOf(const std::function<void(Program &)> &edit,
                          const Sharding &how = {2, 2}) {
   Spec spec = timedOnRanks(1, 0);
@@ -276,7 +276,7 @@ TEST(ShardedState, WhatIsNotShardedIsNotMoved) {
       << error;
 }
 
-/// Of a tied tensor, a sum adds what all its replicas have.
+/// A sum of a tied tensor adds the elements of all its replicas.
 TEST(ShardedState, SumOfElementsThatAReplicaLacksIsAnError) {
   const Program program(shardedGpt({2, 2}, true));
   const ProgramDesc &pipeline = program.programs[1];
@@ -296,7 +296,7 @@ TEST(ShardedState, SumOfElementsThatAReplicaLacksIsAnError) {
   }
 }
 
-/// Rank 1 never gathers: it stands in its first action.
+/// Rank 1 never gathers: it waits in its first action.
 TEST(ShardedState, WaitForAGatherIsNamed) {
   Spec spec = timedOnRanks(1, 0);
   spec.layers[0].batch = 2;

@@ -127,7 +127,7 @@ TEST(ShardedState, FirstGradientsAreThoseOfTheWholeState) {
         tied ? 28 : 29);
 }
 
-/// Of a tensor and its copy in one stage, the sum of both.
+/// In a stage with a tensor and its copy, the sum of both.
 TEST(ShardedState, FirstGradientsOfCopiesInAStage) {
   expectFirstGradients(
       [](const Sharding &how) {
@@ -139,7 +139,7 @@ TEST(ShardedState, FirstGradientsOfCopiesInAStage) {
       28);
 }
 
-/// What each replica's memory holds is what is planned: shards of the state.
+/// Each replica's memory holds the planned shards of the state.
 TEST(ShardedState, MemoryOfStateIsDivided) {
   const Spec plain = shardedGpt({}, false), two = shardedGpt({2, 2}, false);
   const Program whole(plain), shards(two);
@@ -203,7 +203,7 @@ TEST(ShardedState, WhatMovesStateIsHiddenBehindTasks) {
   EXPECT_LE(hidden, 19 * ms + slack);
 }
 
-/// Of a log: the numbers behind a key.
+/// Numbers after a key in a log.
 std::vector<double> numbersIn(const std::string &log, const std::string &key) {
   std::vector<double> numbers;
   for (size_t at = log.find(key); at != std::string::npos;

@@ -51,8 +51,8 @@ public:
   std::string path;
 };
 
-/// An empty file that is removed with the object, and with all that is written
-/// beside it.
+/// An empty file in a folder of its own. The object removes the folder with all
+/// files in it.
 class TemporaryFile {
 public:
   TemporaryFile() : path(folder.of("file")) {

@@ -31,7 +31,7 @@ std::string peersAs(const TransportParams &params, int32_t process,
   return text;
 }
 
-/// Of `ranks` ranks; measuring connects more.
+/// Parameters of `ranks` ranks; measuring connects more.
 TransportParams chain(int32_t ranks, bool measures) {
   TransportParams params;
   params.ranks = ranks;
@@ -68,7 +68,7 @@ TEST(TransportPeers, AddSumsWithAllAndTotalsWithTheFirst) {
   EXPECT_EQ(peersAs(params, 2, 6), "3c 5c");
   EXPECT_EQ(peersAs(params, 3, 6), "1c 2c 4c");
   EXPECT_EQ(peersAs(params, 5, 6), "2c");
-  // Nothing is said of what is not a total.
+  // Sums that are not totals are ignored.
   params.areTotals.clear();
   EXPECT_EQ(peersAs(params, 5, 6), "2c 3c");
 }

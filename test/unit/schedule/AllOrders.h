@@ -67,7 +67,7 @@ private:
         tasks.push_back({s, i});
     return tasks;
   }
-  /// By task: how many of F, I and W are done.
+  /// `done`: number of F, I and W done, one entry per task.
   void extend(int32_t rank, std::vector<int> done) {
     const auto tasks = tasksOf(rank);
     if (std::all_of(done.begin(), done.end(), [](int d) { return d == 3; })) {

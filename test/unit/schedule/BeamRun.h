@@ -30,7 +30,7 @@ inline Problem drawLooped(Engine &random) {
   return problem;
 }
 
-/// What a beam reports of itself.
+/// Report of a beam.
 struct BeamRun {
   Incumbent best;
   bool isExhausted = false;

@@ -68,8 +68,8 @@ private:
   std::vector<int64_t> &shares;
 };
 
-/// What two turns get that ask for 30,000 and 100,000 tasks, on a clock that
-/// stands still.
+/// Shares of two turns that ask for 30,000 and 100,000 tasks, on a clock that
+/// does not move.
 std::vector<int64_t> sharesWithin(int64_t limitMs, int64_t effort) {
   const Problem problem = linearProblem(2, 2);
   const auto flat = FlatProblem::of(problem, BackwardCosts::Split);
@@ -100,7 +100,7 @@ TEST(Rounds, ShareTheTimeThatIsLeft) {
   EXPECT_GT(shares[0], 3000);
   EXPECT_GT(shares[1], 3 * shares[0]);
   EXPECT_LT(shares[0] + shares[1], 30000);
-  // Where effort ends a search, it does not depend on time.
+  // If effort ends a search, its end does not depend on time.
   EXPECT_EQ(sharesWithin(1, 1), (std::vector<int64_t>{30000, 100000}));
 }
 

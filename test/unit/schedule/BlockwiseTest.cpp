@@ -72,7 +72,7 @@ TEST(Blockwise, AgainstKnownSchedules) {
     EXPECT_EQ(simulated("interleaved-1f1b", problem).makespanNs,
               row.interleaved);
     EXPECT_EQ(simulated("looped-bfs", problem).makespanNs, row.breadthFirst);
-    // By default, a unit is as many micro-batches as there are ranks.
+    // The default number of micro-batches of a unit is that of the ranks.
     Simulation simulation = simulated("blockwise", problem);
     EXPECT_EQ(simulation.makespanNs, row.blockwise);
     EXPECT_EQ(peakOf(simulation), row.peak);

@@ -191,7 +191,7 @@ int64_t boundOfEnds(const Problem &problem) {
   return best;
 }
 
-/// How many problems had a schedule.
+/// Number of problems with a schedule.
 int checkRandomSchedules(bool isGraph) {
   Generator random(7);
   int scheduled = 0;

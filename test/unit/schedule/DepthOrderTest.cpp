@@ -119,7 +119,7 @@ TEST(DepthOrder, HasWeightGradientsInTwoPositions) {
   const Problem two = windowOf(2, 2, 1);
   EXPECT_EQ(ordersOf(scheduleOf(two, lateOn(1)), two),
             "0F0 0I0 0F1 0W0 0I1 0W1 0STEP0 | 1F0 1I0 1W0 1F1 1I1 1W1 1STEP0");
-  // F and I of both stages, and a W of stage 0 in front of each iteration.
+  // F and I of both stages, and a W of stage 0 before each iteration.
   EXPECT_EQ(timeOf(problem, lateOn(1)).each(), 17);
   // A W of one stage or of the other in every micro-batch.
   EXPECT_EQ(timeOf(problem, {BackwardStyle::Split, {1, 1}}).each(), 20);

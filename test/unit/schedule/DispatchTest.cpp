@@ -183,7 +183,7 @@ TEST(EventClock, AllEventsOfAnInstantComeBeforeAChoice) {
   using Choices = std::vector<std::pair<int64_t, size_t>>;
   EXPECT_EQ(choices, (Choices{{0, 0}, {5, 2}, {5, 2}, {7, 3}}));
   EXPECT_EQ(happened.back(), 3);
-  // What is left is gone after a reset.
+  // The rest is gone after a reset.
   clock.add(9, 0, 4);
   clock.reset(1);
   EXPECT_TRUE(clock.run(happen, choose));
@@ -219,7 +219,7 @@ TEST(Dispatch, TheListSchedulersClockIsTheSimulators) {
       const Link link = problem.linkBetween(from, to);
       return MessageTimes{link.occupancyNs(edge.bytes), link.latencyNs};
     };
-    // By rank, what each choice has seen.
+    // One list per rank: the arrivals that each choice has seen.
     std::vector<std::vector<Arrivals>> seen(problem.numRanks());
     std::vector<int32_t> done(size_t(numCostColumns) * stages);
     ListRule rule = [&](int32_t rank,

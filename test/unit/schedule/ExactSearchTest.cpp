@@ -21,7 +21,7 @@ int64_t pick(Generator &random, int64_t least, int64_t most) {
   return least + int64_t(random() % uint64_t(most - least + 1));
 }
 
-/// What may occur in a random problem.
+/// Properties of a random problem.
 struct Kind {
   const char *name;
   std::vector<std::vector<int32_t>> placements;
@@ -296,7 +296,7 @@ TEST(ExactSearch, OfTightCaps) {
   EXPECT_GT(proven, 30);
 }
 
-/// Three activations leave few choices, so many tasks can be searched.
+/// Three activations leave few choices, so that many tasks can be searched.
 TEST(ExactSearch, OfManyTasksUnderATightCap) {
   for (auto [ranks, makespanNs] :
        {std::pair(loopedRanks(4, 2), 1263), {waveRanks(4, 2), 1288}}) {
@@ -309,7 +309,7 @@ TEST(ExactSearch, OfManyTasksUnderATightCap) {
     ASSERT_TRUE(result.schedule);
     EXPECT_TRUE(result.provenOptimal);
     EXPECT_EQ(result.simulation.makespanNs, makespanNs);
-    // Of the loop, bound LB5 sees as much.
+    // Bound LB5 proves the same for the loop.
     EXPECT_STREQ(result.bound.name, makespanNs == 1263 ? "L5" : "L6");
   }
 }

@@ -22,8 +22,8 @@ struct Unit {
   int64_t activation = 1, inputGradFrees = 0;
 };
 
-/// What an argument proves without a known schedule; 0 of one that only the
-/// search proves.
+/// Bound of an argument without a known schedule; 0 if only the search proves
+/// one.
 inline int64_t provenBy(const BoundArgument &argument, const Problem &problem,
                         int64_t effort) {
   return argument.compute

@@ -66,14 +66,14 @@ private:
     /// Starts never decrease from one step to the next.
     int64_t now = 0;
     std::vector<int64_t> clock, first, held, linkFree;
-    /// By stage and micro-batch: 0, or F, I, all done.
+    /// Indices: stage and micro-batch. 0, or F, I, all done.
     std::vector<int8_t> phase;
-    /// By edge and micro-batch: when the message has arrived, or -2 - when it
-    /// was made.
+    /// Indices: edge and micro-batch. Time at which the message has arrived, or
+    /// -2 - the time at which it was made.
     std::vector<int64_t> message;
   };
 
-  /// Of a task, by its stage, or of a message, by its edge.
+  /// Index of a task, by its stage, or of a message, by its edge.
   size_t at(int64_t row, int32_t k) const { return size_t(row) * all + k; }
 
   std::string keyOf(const State &state) const {
@@ -198,7 +198,7 @@ private:
     return false;
   }
 
-  /// What a task sends over one link goes in a row.
+  /// Messages of a task over one link go in a row.
   bool isSameBurst(size_t e, size_t other) const {
     return hops[e].link == hops[other].link &&
            problem.edges[e].from == problem.edges[other].from &&

@@ -17,7 +17,7 @@ bool holds(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A fault with all that a sentence may tell.
+/// A fault with a value in each field of a sentence.
 Fault filled(FaultKind kind) {
   Fault fault;
   fault.kind = kind;
@@ -45,7 +45,7 @@ TEST(Fault, EverySentenceTellsItsParts) {
       for (size_t i = 0; i < fault.parts.size(); ++i)
         EXPECT_TRUE(holds(said, std::to_string(9000 + i)))
             << said << "\nlacks part " << i;
-      // What is no field stays in braces.
+      // Words that are not fields stay in braces.
       EXPECT_EQ(said.find_first_of("{}[]"), std::string::npos) << said;
       EXPECT_FALSE(said.empty());
       EXPECT_NE(said.back(), '.');

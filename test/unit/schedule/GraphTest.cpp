@@ -116,7 +116,7 @@ TEST(Graph, HasOneEndOrSeveral) {
   EXPECT_FALSE(isSingleEnded(problem));
 }
 
-/// With several ends a rank may give back one stage's bytes before it takes
+/// With several ends a rank may free one stage's bytes before it takes
 /// another's: less than one micro-batch of all its stages is enough.
 TEST(Graph, WithSeveralEndsFitsLessThanAMicrobatch) {
   Problem problem = problemOn({0, 0}, 1, 3, {2, 2, 2, 4, 2});

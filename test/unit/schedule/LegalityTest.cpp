@@ -21,8 +21,8 @@ Fault onlyBroken(const Problem &problem, const Schedule &schedule, Rule rule) {
     return {};
   }
   EXPECT_EQ(fault->rule, rule) << describe(*fault, problem);
-  // Of those that need it, and of S4, which often is broken by what breaks S3,
-  // nothing is known.
+  // Nothing is known about rules that need it, and about S4, which often is
+  // broken by the same change as S3.
   for (const ScheduleRule &row : scheduleRules())
     if ((row.needs & setOf(rule)) == 0 && row.rule != Rule::Deadlock &&
         !row.isOptional)
@@ -163,7 +163,7 @@ TEST(Legality, Missing) {
   EXPECT_EQ(missing("0F0"), "0B0, or 0I0 and 0W0, is missing on rank 0 [S1]");
   EXPECT_EQ(missing("0I0"),
             "0F0 is missing on rank 0, and so is 1 other task [S1]");
-  // A B that is missing is one task; a schedule that ends early says so.
+  // A missing B is one task; a schedule that ends early is reported as such.
   problem = linearProblem(1, 4);
   EXPECT_EQ(missing("0F0 0B0 0F1"),
             "0B1, or 0I1 and 0W1, is missing on rank 0, and so are 4 other "

@@ -22,7 +22,7 @@ MemoryCurve curveOf(const Problem &problem, int64_t effort, int64_t points) {
   return searchMemoryCurve(problem, options, points, search);
 }
 
-/// What holds for every curve.
+/// Properties of every curve.
 void check(const Problem &problem, const MemoryCurve &curve) {
   ASSERT_FALSE(curve.points.empty());
   const CurvePoint *last = nullptr;

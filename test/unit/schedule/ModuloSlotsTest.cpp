@@ -20,7 +20,7 @@ FlatProblem flatOf(const Problem &problem) {
   return *FlatProblem::of(problem, BackwardCosts::Split);
 }
 
-/// Of `held` activations on each rank.
+/// A problem with room for `held` activations on each rank.
 Problem capped(const std::vector<int32_t> &rankOf, int32_t ranks,
                int32_t microbatches, Unit unit, int64_t held,
                int64_t latencyNs) {
@@ -141,8 +141,8 @@ TEST(ModuloSlots, KeepTheRules) {
   EXPECT_GT(made, all * 9 / 10);
 }
 
-/// How far the search gets above the bound on a long pipeline with half of the
-/// memory of 1F1B, where all other parts together stay 10 % or more above it.
+/// Gap between the search and the bound on a long pipeline with half of the
+/// memory of 1F1B. All other parts together stay 10 % or more above the bound.
 double gapOf(int32_t ranks, int32_t microbatches, int64_t effort) {
   const Problem problem = capped(loopedRanks(ranks, 1), ranks, microbatches,
                                  {10000, 11000, 8000, 8, 0}, ranks / 2, 500);

@@ -53,7 +53,7 @@ TEST(Neighbourhoods, KeepTheRulesAndGetNoWorse) {
     }
   }
   EXPECT_GT(all, 100);
-  // Where one rank has all stages, nothing gets shorter.
+  // If one rank has all stages, nothing gets shorter.
   EXPECT_GT(shorter, all / 3);
 }
 

@@ -91,10 +91,10 @@ TEST(Network, TheFirstThatIsReadyGetsItsNics) {
   Network network{LinkTable(problem)};
   ASSERT_TRUE(network.crossesNics(1));
   network.ask(1, 9, /*what=*/10);
-  // Not before the message in front of it.
+  // Not before the message that was asked first.
   network.ask(1, 3, /*what=*/11);
   network.ask(0, 9, /*what=*/12);
-  // Behind the messages that are ready at the same time.
+  // After the messages that are ready at the same time.
   network.askForNics(/*number=*/0, 9, /*what=*/13);
   network.askForNics(/*number=*/1, 8, /*what=*/14);
   EXPECT_EQ(network.asked(1), 2);
@@ -261,7 +261,7 @@ TEST(Nics, CollectivesHoldThem) {
     return run.makespanNs;
   };
   // 0F0 until 3 and 13 on its way; 2B0 until 22; gradient at 32; 0B0 until 38.
-  // The sum, from 9 to 49, beside it.
+  // The sum, from 9 to 49, at the same time.
   EXPECT_EQ(makespan(), 49);
   problem.nics = {{1000}, {0, -1, -1}};
   // The message holds the NIC's outgoing side until 13, so the sum goes from
@@ -270,7 +270,7 @@ TEST(Nics, CollectivesHoldThem) {
   // Within a NIC it does not cross it.
   problem.nics = {{1000}, {0, 0, -1}};
   EXPECT_EQ(makespan(), 49);
-  // What takes no time crosses none.
+  // Messages without a duration cross no NIC.
   problem.nics = {{1000}, {0, -1, -1}};
   program.collectives[0].ns = 0;
   EXPECT_EQ(makespan(), 38);

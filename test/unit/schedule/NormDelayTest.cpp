@@ -19,7 +19,7 @@ std::optional<int64_t> delayOf(const std::string &family,
 }
 
 // F takes 1, B 2. With N micro-batches an iteration each of S stages steps
-// every 3 N, the first one 2 (S - 1) behind the last one.
+// every 3 N, the first one 2 (S - 1) after the last one.
 TEST(NormDelay, FollowsFromTheOrder) {
   EXPECT_EQ(delayOf("pipedream", windowOf(1, 2, 12)), 0);
   EXPECT_EQ(delayOf("pipedream", windowOf(2, 1, 12)), 1);

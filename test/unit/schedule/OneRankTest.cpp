@@ -146,7 +146,7 @@ Problem heavyEnd(int32_t ranks, int64_t cap) {
   return problem;
 }
 
-/// What a rank's labels prove, after its chain has been changed.
+/// Bound proved by a rank's labels, after its chain has been changed.
 template <typename Change>
 int64_t leastOf(const Problem &problem, int32_t rank, int64_t effort,
                 const Change &change) {
@@ -204,7 +204,8 @@ TEST(OneRank, EndsAtAnyCeilingAndWithAnyEffort) {
 }
 
 TEST(OneRank, SpendsMostWhereItsLookHasTold) {
-  // A look at all ranks tells 193278 ns with this effort, all labels 200574 ns.
+  // A probe of all ranks proves 193278 ns with this effort, all labels 200574
+  // ns.
   EXPECT_GT(boundL5(heavyEnd(4, 4), 222000, 1000), 198000);
 }
 

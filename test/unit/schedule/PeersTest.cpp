@@ -197,12 +197,13 @@ struct PeerRow {
   const char *family;
   Shape shape;
   int32_t chunks;
-  /// By cost point.
+  /// One entry per cost point.
   double makespan[4], span[4];
   double peak;
 };
 
-/// What rounding of the published figures, and of the last cost point, allows.
+/// Differences due to rounding of the published figures, and of the last cost
+/// point.
 constexpr double tolerance[4] = {0, 0.00501, 0.00501, 0.03};
 
 class PeerTable : public testing::TestWithParam<PeerRow> {};

@@ -35,7 +35,7 @@ TEST(PlaceGathers, OneChunkAtATime) {
             "R2 S2 U0 B0.1 R0 S0 U0 B0.0 R0 S0");
 }
 
-/// What stays whole under ZeRO-1 and ZeRO-2 does so whatever the numbers are.
+/// Under ZeRO-1 and ZeRO-2 the unsharded state stays whole for any numbers.
 TEST(PlaceGathers, LessIsSharded) {
   for (ShardedState how : {ShardedState::Optimizer, ShardedState::Gradients}) {
     const Problem problem = shardedChain(2, 2, 2, 2, how);
@@ -48,7 +48,7 @@ TEST(PlaceGathers, LessIsSharded) {
   }
 }
 
-/// What a placement promises, whatever the order and the numbers.
+/// Properties of a placement for any order and any numbers.
 TEST(PlaceGathers, PlacedGathersKeepTheRules) {
   for (ShardedState how : {ShardedState::Weights, ShardedState::Gradients,
                            ShardedState::Optimizer})

@@ -28,7 +28,7 @@ constexpr int64_t anyCeiling = std::numeric_limits<int64_t>::max();
 
 using Columns = std::vector<std::vector<double>>;
 
-/// What a mix of rows ensures.
+/// Least value of a mix of rows.
 double leastOf(const Columns &columns, const std::vector<double> &mix) {
   double least = std::numeric_limits<double>::infinity();
   for (const auto &column : columns)
@@ -67,7 +67,7 @@ TEST(Simplex, OfRandomColumnsAddedOneAfterAnother) {
     Columns columns;
     for (int64_t count = pick(random, 1, 60); count > 0; --count) {
       std::vector<double> column(rows);
-      // Many zeros and equal entries, so that there are ties.
+      // Many zeros and equal entries, so that ties occur.
       for (double &entry : column)
         entry = double(std::max<int64_t>(0, pick(random, -4, 4)));
       column[size_t(pick(random, 0, int64_t(rows) - 1))] += 1;
@@ -106,7 +106,7 @@ TEST(Simplex, StopsAfterSomePivots) {
 // Paths
 //===----------------------------------------------------------------------===//
 
-/// What a path uses, at prices.
+/// Cost of a path at prices.
 double costOf(const CheapestPath &cheapest, const PathStarts &starts,
               const std::vector<double> &time,
               const std::vector<double> &memory) {
@@ -145,7 +145,7 @@ TEST(CheapestPath, NoRandomPathIsCheaper) {
       const double least = cheapest.leastCost(time, memory);
       if (std::isinf(least))
         continue;
-      // The cheapest path costs what it is said to cost.
+      // The cheapest path has the reported cost.
       double found = std::numeric_limits<double>::infinity();
       for (const PathStarts &starts : cheapest.cheapPaths(3))
         found = std::min(found, costOf(cheapest, starts, time, memory));
@@ -179,7 +179,7 @@ TEST(CheapestPath, NoRandomPathIsCheaper) {
 // Bound
 //===----------------------------------------------------------------------===//
 
-/// By any rank, from the rough bound on.
+/// Bound of any rank, from the rough bound on.
 int64_t boundOf(const Problem &problem, int64_t known) {
   int64_t best = known;
   const FlatProblem flat = *FlatProblem::of(problem, BackwardCosts::Least);
@@ -283,7 +283,7 @@ TEST(PricedPaths, StopAtTheCeilingAndWithTheEffort) {
   EXPECT_EQ(boundL8(problem, anyCeiling, 4), known);
 }
 
-/// Where the effort ends before the other slow bounds have a turn.
+/// The effort ends before the other slow bounds have a turn.
 TEST(PricedPaths, AreTriedEarly) {
   SearchOptions options;
   options.timeLimitMs = 0;

@@ -99,14 +99,14 @@ TEST(ProgramCollectives, OrdersThatDisagreeAreACircle) {
   EXPECT_FALSE(simulateProgram(problem, program).complete);
 }
 
-// Rank 0 awaits behind a receive that rank 1 sends behind its own await.
+// Rank 0 awaits after a receive that rank 1 sends after its own await.
 TEST(ProgramCollectives, ACollectiveNeedsNoAwaitToBegin) {
   Problem problem = twoRanks();
   Program program = programOf(
       {"0F0 >0F0 A0 <1I0 0B0 E0", "<0F0 1F0 1B0 A0 E0 >1I0"}, problem);
   program.collectives = {tied({0, 1}, 5)};
   EXPECT_EQ(checkWaitCycle(problem, program), std::nullopt);
-  // Rank 1 issues it at 12; 0B takes 6 behind its end.
+  // Rank 1 issues it at 12; 0B takes 6 after its end.
   EXPECT_EQ(makespan(problem, program), 12 + 5 + 6);
 }
 
@@ -122,8 +122,8 @@ TEST(ProgramCollectives, ACircleOfACollectiveAndAMessage) {
             "rank 0 to issue all_reduce 0, at await 0 [L2]");
 }
 
-// Rank 2 awaits what stands behind another collective on rank 1, whose host is
-// at a message of rank 2.
+// Rank 2 awaits a collective that follows another on rank 1, whose host is at a
+// message of rank 2.
 TEST(ProgramCollectives, ACircleThroughALane) {
   Problem problem = problemOn({0, 1, 2}, 3, 1, {3, 4, 2});
   const std::string first = "0F0 >0F0 <1I0 0B0 A0 E0",
@@ -138,7 +138,7 @@ TEST(ProgramCollectives, ACircleThroughALane) {
             "rank 2 to send 2I0, at 1B0 -> on rank 2, await 1 waits for "
             "all_reduce 0 on rank 1 -> rank 1 waits for rank 0 to issue "
             "all_reduce 0, at all_reduce 0 [L2]");
-  // In the other order nothing waits behind it.
+  // In the other order nothing waits for it.
   program = programOf({first, "<0F0 1F0 >1F0 A1 A0 <2I0 1B0 >1I0 E0 E1", last},
                       problem);
   program.collectives = {tied({0, 1}, 1), tied({1, 2}, 1)};

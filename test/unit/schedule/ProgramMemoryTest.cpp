@@ -204,7 +204,7 @@ TEST(ProgramMemory, PoolBeyondTheArena) {
             "pool 2 lies on rank 2; there are 2 arenas [L4]");
 }
 
-/// A pool of 128 bytes behind those of rank 1.
+/// A pool of 128 bytes after those of rank 1.
 struct Staged : Lowered {
   Staged() {
     program.pools.push_back({1, program.arenaBytes[1], 128, 1});

@@ -230,7 +230,7 @@ inline Problem drawUneven(Engine &random,
   return problem;
 }
 
-/// Of a family that heeds caps, on uneven problems.
+/// For a family that respects caps, on uneven problems.
 inline void expectEveryCapKept(
     const char *family,
     const std::function<std::vector<int32_t>(int32_t ranks)> &placement) {

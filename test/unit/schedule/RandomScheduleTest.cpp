@@ -1,7 +1,7 @@
 //===- RandomScheduleTest.cpp - The simulator against a naive one ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference below is written from the timing rules only: it looks at every
+// The reference below is written from the timing rules only: it visits every
 // rank and link again and again until nothing moves.
 //
 //===----------------------------------------------------------------------===//

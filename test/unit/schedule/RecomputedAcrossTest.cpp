@@ -106,7 +106,7 @@ TEST(RecomputedAcross, WaitsForTheOther) {
 
 // PipeMare's order and its counts: 256 micro-batches of activations become 140,
 // and one more at the first stage of each of 4 segments, whose rank runs the F
-// of a slot in front of R.
+// of a slot before R.
 TEST(RecomputedAcross, HoldsWhatPipeMareCounts) {
   for (auto [stages, length] :
        {std::pair<int32_t, int64_t>(16, 4), std::pair<int32_t, int64_t>(9, 3),
@@ -144,7 +144,7 @@ TEST(RecomputedAcross, HasADelayOfItsOwn) {
               found[s].delay(each))
         << s;
     EXPECT_LE(replica.recomputeDelay.mean(), replica.forwardDelay.mean());
-    // What R reads is there already.
+    // The input of R is there already.
     EXPECT_EQ(replica.copies, 1) << s;
   }
   // As F read it: then its version must stay.
@@ -156,7 +156,7 @@ TEST(RecomputedAcross, HasADelayOfItsOwn) {
   EXPECT_GT(graph.versions.replicas[0].copies, 1);
 }
 
-// Of an iteration that drains as well, and R is early enough to cost no time.
+// The iteration drains as well, and R is early enough to cost no time.
 TEST(RecomputedAcross, HoldsLessThanWithinStages) {
   for (const char *family : {"1f1b", "gpipe", "zb-h1"}) {
     Problem across = linearProblem(8, 24);

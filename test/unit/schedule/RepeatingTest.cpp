@@ -139,8 +139,8 @@ TEST(Repeating, RanksThatMayWaitInACircle) {
             39 + 29 + 19 + 9 + 2 * 40 + 2);
 }
 
-// What holds in the window of the proof holds in longer ones, and what breaks
-// in a longer one breaks there.
+// A rule that holds in the window of the proof holds in longer ones, and one
+// that is broken in a longer window is broken there.
 TEST(Repeating, OneWindowProvesAllRuns) {
   std::mt19937 random(7);
   int sound = 0, broken = 0;

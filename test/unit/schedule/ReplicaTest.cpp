@@ -194,7 +194,7 @@ TEST(RoundRobin, PipelinesWithoutCommonReplicasEachRunTheFamily) {
 }
 
 TEST(RoundRobin, OneFOneBFillsBothReplicasInFrontOfOne) {
-  // PipeDream gives each of two workers in front of one ceil(3 / 2) = 2
+  // PipeDream gives each of two workers before one ceil(3 / 2) = 2
   // micro-batches before its first backward.
   const Problem problem = roundRobinOn(3, 7, {{0, 1}, {2}});
   const Schedule schedule = generateFamily("1f1b", problem);

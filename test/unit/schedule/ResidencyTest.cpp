@@ -53,7 +53,7 @@ TEST(Residency, LaunchesWaitForTheEndOfEarlierOnes) {
   EXPECT_EQ(arrivals(1), std::pair(int64_t(13), int64_t(23)));
 }
 
-// The message of 1F2 waits for a launch that ends early, but it stays behind
+// The message of 1F2 waits for a launch that ends early, but it stays after
 // that of 1F1 on their link, whose NICs both of them ask for.
 TEST(Residency, MessagesThatCrossNicsKeepTheirOrder) {
   Problem problem = linearProblem(3, 3, {1, 1, 1});
@@ -73,12 +73,12 @@ TEST(Residency, MessagesThatCrossNicsKeepTheirOrder) {
   ASSERT_TRUE(run.complete);
   EXPECT_EQ(run.endNs[1], 1 + 10 + 100);
   EXPECT_EQ(run.endNs[3], 2 + 10 + 3);
-  // Behind the end of 0F0's message; the link is then free at 121.
+  // After the end of 0F0's message; the link is then free at 121.
   EXPECT_EQ(run.endNs[5], 111 + 10 + 3);
   EXPECT_EQ(run.endNs[7], 121 + 10 + 3);
 }
 
-// With K = 2 a collective is the third launch of rank 0, behind the first.
+// With K = 2 a collective is the third launch of rank 0, after the first.
 TEST(Residency, CollectivesAreLaunchesAsWell) {
   Problem problem = linearProblem(2, 1, {3, 4, 2});
   problem.link.latencyNs = 10;
@@ -93,7 +93,7 @@ TEST(Residency, CollectivesAreLaunchesAsWell) {
   };
   // Both ranks issue it at 3 at the latest.
   EXPECT_EQ(endOfSum(0), 8);
-  // Behind the send of 0F0, which arrives at 13.
+  // After the send of 0F0, which arrives at 13.
   EXPECT_EQ(endOfSum(2), 18);
 }
 
@@ -120,8 +120,8 @@ TEST(Residency, ReceivesThatArePostedTooEarly) {
   EXPECT_EQ(faultOf(p), "");
 }
 
-// Rank 1's receives are behind a collective that rank 0 issues after what it
-// needs of rank 1.
+// Rank 1's receives follow a collective that rank 0 issues after the messages
+// that it needs of rank 1.
 TEST(Residency, CollectivesHoldMessagesBack) {
   const std::vector<std::string> order = {
       "0F0 >0F0 0F1 >0F1 <1I0 0I0 0W0 <1I1 0B1 A0 E0 S0",

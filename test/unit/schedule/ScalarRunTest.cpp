@@ -18,7 +18,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// By stage and version.
+/// Key: stage and version.
 struct Weights {
   std::vector<double> w{1}, delta{0};
 };
@@ -56,7 +56,7 @@ public:
 private:
   static constexpr double rate = 0.1, target = 2, spread = 0.125;
 
-  /// Of the forward against the backward, in updates.
+  /// Delay of the forward against the backward, in updates.
   double delayOf(int32_t stage) const {
     const ReplicaVersions &replica = window.versions.replicas[stage];
     return replica.forwardDelay.mean() - replica.backwardDelay.mean();

@@ -128,7 +128,7 @@ TEST(Search, LetsHalfAsManyMicrobatchesAsRanksFollowEachOther) {
 }
 
 TEST(Search, DoesNotCallALimitInfeasible) {
-  // No family fits and each look at the clock takes a minute.
+  // No family fits and each reading of the clock takes a minute.
   static thread_local int64_t looks;
   looks = 0;
   SearchOptions hurried = withEffort(1);

@@ -51,8 +51,8 @@ TEST(Workers, RunBesideEachOther) {
   EXPECT_TRUE(hasMet);
 }
 
-/// One thread works beside calls, and joins in the one that is under way when
-/// it has ended.
+/// One thread works in parallel to calls, and joins in the call that is under
+/// way when it has ended.
 TEST(Workers, WorkBesideCalls) {
   Workers workers(3);
   std::atomic<bool> mayEnd{false}, hasEnded{false};
@@ -124,8 +124,8 @@ bool searchesAlike(const Problem &problem, int64_t effort, uint64_t seed) {
   return one.provenOptimal;
 }
 
-/// Where time ends the search, a bound is sought on a thread of its own. What
-/// it finds counts, however few rounds there are meanwhile.
+/// If time ends the search, a bound is sought on a thread of its own. Its
+/// result counts, however few rounds there are meanwhile.
 TEST(SearchThreads, SeekABoundBesideRounds) {
   Problem problem =
       problemOn(loopedRanks(8, 2), 8, 16, {5000, 5650, 3950, 4, 0});
@@ -163,7 +163,7 @@ TEST(SearchThreads, ChangeNoResultOfASmallProblem) {
     open += !searchesAlike(problem, pick(random, 1, 600), uint64_t(n));
   }
   EXPECT_GT(all, 40);
-  // Of one that ends at once there would be little to compare.
+  // A search that ends at once would leave little to compare.
   EXPECT_GT(open, 5);
 }
 

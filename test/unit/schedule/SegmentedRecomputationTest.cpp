@@ -37,8 +37,8 @@ TEST(SegmentedRecomputation, HasADelayByDistance) {
   }
 }
 
-/// Slot after slot, what a stage has when it has recomputed, in front of its
-/// backward and F.
+/// Activations of a stage, slot after slot: those that it has when it has
+/// recomputed, before its backward and F.
 int64_t heldInSlots(int64_t stages, int64_t length, int64_t stage) {
   const int64_t last = std::min(stage / length * length + length, stages) - 1;
   int64_t most = 0;

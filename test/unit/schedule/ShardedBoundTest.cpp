@@ -23,7 +23,7 @@ Problem chainOn(int32_t groups, int32_t chunks, int32_t microbatches,
   return problem;
 }
 
-/// One chunk has nothing to hide behind: the bound is the time.
+/// One chunk overlaps nothing: the bound is the time.
 TEST(ShardedBound, OneChunkIsGatheredFirstAndReducedLast) {
   const Problem problem = chainOn(1, 1, 4, 100);
   const Simulation run = simulate(
@@ -45,7 +45,7 @@ TEST(ShardedBound, MovesOfARankRunOneAfterAnother) {
                            problem.cost(0, ActionKind::ReduceGrad).ns));
 }
 
-/// Of three chunks c are whole while the last one runs forwards, so 3 - c are
+/// c of three chunks are whole while the last one runs forwards, so 3 - c are
 /// gathered again.
 TEST(ShardedBound, ChunksWithoutRoomAreGatheredAgain) {
   Problem problem = chainOn(1, 3, 2, 1);
@@ -63,7 +63,7 @@ TEST(ShardedBound, ChunksWithoutRoomAreGatheredAgain) {
                   .gathers,
               least.gathers);
   }
-  // What moves once an iteration stays.
+  // Moves once an iteration stay.
   problem = chainOn(1, 3, 2, 1, ShardedState::Gradients);
   problem.memoryCaps.assign(2, activations + 3 * wholeBytes);
   EXPECT_EQ(leastMoves(problem)[0].gathers, 3);

@@ -36,7 +36,7 @@ inline Problem shardedChain(int32_t groups, int32_t chunks, int32_t shards,
   }
   problem.link = {0, 1000};
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
-    // Of all samples, which the replicas divide.
+    // Costs of all samples, which the replicas divide.
     problem.setStageCost(stage, 600 * shards, 800 * shards, 400 * shards,
                          48 * shards, 16 * shards);
     problem.setShards(stage, how, wholeBytes, wholeBytes);

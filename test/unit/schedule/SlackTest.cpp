@@ -61,7 +61,8 @@ TEST(Slack, IsWhatATaskMayTakeMore) {
         Problem longer = problem;
         longer.cost(action.subject, action.kind()).ns += more;
         const Timeline changed = timelineOf(longer, *schedule);
-        // Links may carry messages in another order, for which nothing is said.
+        // Links may carry messages in another order; their times are not
+        // checked.
         for (size_t a = 0; a < timeline.messages.size(); ++a)
           for (size_t b = 0; b < timeline.messages.size(); ++b)
             if (timeline.messages[a].leaveNs < timeline.messages[b].leaveNs &&

@@ -41,7 +41,7 @@ TEST(SppClock, RunsTheWorkedExample) {
   ASSERT_TRUE(clock.run(latest, &blocks));
   EXPECT_EQ(clock.endNs(0), 19);
   EXPECT_EQ(clock.endNs(1), 12);
-  // By position: F, message, F and B of the last stage, message, B.
+  // Index: position. F, message, F and B of the last stage, message, B.
   std::map<int32_t, std::vector<int64_t>> begins;
   for (const SppClock::Block &block : blocks) {
     EXPECT_EQ(block.microbatch,
@@ -74,8 +74,8 @@ TEST(Spp, OrdersOfTheWorkedExample) {
   EXPECT_EQ(simulate(problem, generateFamily("spp", problem)).makespanNs, 19);
 }
 
-/// Three stages where a backward is ready beside forwards: of the same cycle it
-/// comes first, of a later one it waits.
+/// Three stages in which a backward and forwards are ready at the same time: a
+/// backward of the same cycle comes first, of a later one it waits.
 TEST(Spp, TakesTheEarliestCycleAndBackwardsFirst) {
   EXPECT_EQ(ordersOf(linearProblem(3, 12)),
             "0F0 0F1 0F2 0F3 0F4 0F5 0F6 0F7 0B0 0F8 0F9 0B1 0F10 0B2 0F11 "

@@ -14,7 +14,7 @@ Problem looped(int32_t microbatches = 1) {
   return problemOn({0, 1, 0}, 2, microbatches);
 }
 
-/// What checkSchedule() says of orders for looped().
+/// Result of checkSchedule() for orders of looped().
 std::string said(const std::string &rank0, const std::string &rank1) {
   return verdict(looped(), scheduleOf({rank0, rank1}));
 }

@@ -88,7 +88,7 @@ private:
 
   /// All messages that are ready now.
   void sendAll(int64_t now) {
-    // By sender and receiver, then in the order of making.
+    // Key: sender and receiver. In the order of making.
     std::map<std::pair<int32_t, int32_t>,
              std::vector<std::pair<size_t, Action>>>
         ready;
@@ -119,7 +119,7 @@ private:
     const Link &link =
         found == problem.links.end() ? problem.link : found->second;
     int64_t rate = link.bytesPerUs;
-    // What it needs: the link, and the sides of NICs.
+    // Resources that it needs: the link, and the sides of NICs.
     std::vector<std::tuple<int32_t, int32_t, int32_t>> needed{{0, from, to}};
     const Nics &nics = problem.nics;
     if (!nics.empty() && !areTogether(nics, from, to))

@@ -106,8 +106,8 @@ TEST(Thinned, ANearMissCostsLittle) {
 }
 
 TEST(Thinned, IsTriedByTheSearch) {
-  // Where tasks take different times, no other part of a short search finds as
-  // good a pattern.
+  // With unequal task times, no other part of a short search finds an equally
+  // good pattern.
   Problem problem = problemOn(waveRanks(32, 2), 32, 128, {5000, 4900, 3700});
   problem.link.latencyNs = 400;
   problem = withCaps(problem, "v-half", 0.95);

@@ -1,4 +1,4 @@
-//===- TimeWindowsTest.cpp - Bound LB7 beside all schedules ---------------===//
+//===- TimeWindowsTest.cpp - Bound LB7 and all schedules ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Examples.h"

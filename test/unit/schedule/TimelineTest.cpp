@@ -49,7 +49,7 @@ TEST(Timeline, AnEmptyScheduleHasNoPath) {
   EXPECT_TRUE(Timeline().criticalPath().empty());
 }
 
-/// What holds of every layout.
+/// Properties of every layout.
 void check(const Problem &problem, const Schedule &schedule) {
   const Simulation simulation = simulate(problem, schedule, /*keepTimes=*/true);
   const Timeline timeline = layOut(problem, schedule, simulation);
@@ -65,7 +65,7 @@ void check(const Problem &problem, const Schedule &schedule) {
       EXPECT_EQ(task.startNs, timeline.messages[task.waited].arriveNs);
   }
   EXPECT_EQ(peaks, simulation.peakBytes);
-  // What ranks do adds up.
+  // The times of ranks add up.
   for (const TimeUse &use : timeUse(problem, timeline))
     EXPECT_EQ(use.tasksNs + use.stepsNs + use.collectivesNs + use.messagesNs +
                   use.otherNs + use.doneNs + use.waitedForAllNs(),

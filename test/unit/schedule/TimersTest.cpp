@@ -18,7 +18,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// What the cases of a run contained, so that no test passes for lack of cases.
+/// Counts of the cases in a run, so that no test passes for lack of cases.
 struct Met {
   int legal = 0, stuck = 0, overCap = 0, ordered = 0, contended = 0;
 };

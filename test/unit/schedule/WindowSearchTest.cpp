@@ -32,7 +32,7 @@ WindowSearchOptions optionsFor(const Problem &problem,
   return options;
 }
 
-/// Of the search's own figures, what its schedule must keep.
+/// Properties that a search's figures require of its schedule.
 void expectSound(const WindowSearchResult &found, const Problem &window,
                  int64_t maxDelay) {
   ASSERT_TRUE(found.schedule) << describe(*found.fault);
@@ -156,7 +156,7 @@ TEST(WindowSearch, IsNoWorseThanAnyDepths) {
   Engine random(7);
   int numCapped = 0, numOptimal = 0, numMixed = 0;
   for (int trial = 0; trial < 62; ++trial) {
-    // The last ones are too many to look at all.
+    // The last ones are too many to check all.
     const auto stages = trial < 60 ? int32_t(pick(random, 1, 3)) : 5;
     const auto each = int32_t(pick(random, 1, 3));
     const Problem problem =

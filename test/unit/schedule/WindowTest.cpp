@@ -8,7 +8,7 @@ using namespace rondo::test;
 
 namespace {
 
-/// What checkSchedule() says of orders of two stages on two ranks, with two
+/// Result of checkSchedule() for orders of two stages on two ranks, with two
 /// micro-batches in each of two iterations.
 std::string said(const std::string &rank0, const std::string &rank1,
                  const VersionPolicy &policy = {}) {

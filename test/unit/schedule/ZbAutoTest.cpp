@@ -51,8 +51,8 @@ TEST(ZbAuto, IsNoWorseThanFixedShapes) {
           }
 }
 
-/// Where messages take time, a rank runs further ahead than in zb-h2. The first
-/// rank then only waits for the first I behind as many F as fit.
+/// If messages take time, a rank runs further ahead than in zb-h2. The first
+/// rank then only waits for the first I, after the number of F that fit.
 TEST(ZbAuto, RunsAheadOfLatency) {
   Problem problem = linearProblem(32, 64, {10000, 10000, 10000, 1, 0});
   problem.link.latencyNs = 1000;

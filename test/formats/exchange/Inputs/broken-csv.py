@@ -47,7 +47,7 @@ TASKS = [
     ("pair-alone", "0F2,0B1", "(0F2)OVERLAP_F_B,0B1"),
     ("pair-blocks", "0F3,0B2,0B3", "0B2,(0F3;0B3)OVERLAP_F_B"),
 ]
-# Of comms.csv
+# Edits of comms.csv
 COMMS = [
     ("blank-cell", "0F1", ",0F1"),
     ("no-receive", "1RECV_F1,", ""),

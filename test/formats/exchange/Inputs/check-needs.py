@@ -29,7 +29,7 @@ for name, needs in kinds.items():
     done = rondo("export", name, schedule)
     if ("layers" in needs) != (done.returncode == 1 and "layers" in done.stderr):
         sys.exit(f"{name} needs {needs}: {done.stderr}")
-    # The predicted times are then none, which is said.
+    # Without times a note names the assumed ones.
     if ("times" in needs) != ("F, I and W of 1 ns" in done.stderr):
         sys.exit(f"{name} needs {needs}: {done.stderr}")
 print(len(kinds), "kinds:", " ".join(sorted(set.union(*kinds.values()))))

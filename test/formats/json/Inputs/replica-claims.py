@@ -75,7 +75,8 @@ class Model:
                     continue
                 self.replicas.append((s, replica["rank"], first, first + replica["samples"], 0, 1))
                 first += replica["samples"]
-        # By task's letter and replica: (other replica, bytes), in the order of the edges.
+        # Key: task's letter and replica. Value: (other replica, bytes), in the order of
+        # the edges.
         self.feeds = collections.defaultdict(list)
         self.needs = collections.defaultdict(list)
         for letter, key, start, end in (("F", "bytes", "from", "to"), ("I", "gradient_bytes", "to", "from")):

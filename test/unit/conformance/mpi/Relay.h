@@ -47,7 +47,7 @@ struct Lines {
   std::unique_ptr<Line> calls, questions;
 };
 
-/// Where the other processes call process 0.
+/// Connection of the other processes to process 0.
 class Exchange {
 public:
   Exchange();

@@ -4,6 +4,7 @@
 #include "SharedMemory.h"
 
 #include "runtime/base/error.h"
+#include "test/unit/runtime/ForwardingDevice.h"
 
 #include <cerrno>
 #include <cstring>
@@ -14,7 +15,7 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
-/// Of address space; only pages that are touched and not given back use memory.
+/// Bytes of address space; only pages in use take memory.
 static constexpr int64_t capacity = int64_t(1) << 36;
 static constexpr int64_t page = 1 << 12;
 
@@ -117,39 +118,16 @@ private:
   char *const address;
 };
 
-class SharedDevice : public Device {
+class SharedDevice : public ForwardingDevice {
 public:
   explicit SharedDevice(SharedMemory &memory) : memory(memory) {}
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override {
     return std::make_unique<SharedArena>(memory, bytes);
   }
-  const LayerBody &body(const LayerDesc &layer) const override {
-    return cpu->body(layer);
-  }
-  void copy(void *to, const void *from, int64_t bytes) override {
-    cpu->copy(to, from, bytes);
-  }
-  void clear(void *to, int64_t bytes) override { cpu->clear(to, bytes); }
-  void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override {
-    cpu->addTo(sum, part, bytes, dtype);
-  }
-  void addCopies(const StageTensors &stage) override { cpu->addCopies(stage); }
-  void sumSquares(const StageTensors &stage) override {
-    cpu->sumSquares(stage);
-  }
-  void finishNorm(const double *sum, double maxNorm,
-                  const std::vector<ControlHeader *> &headers) override {
-    cpu->finishNorm(sum, maxNorm, headers);
-  }
-  void step(const StageTensors &stage, const UpdateRule &rule) override {
-    cpu->step(stage, rule);
-  }
-  int64_t stamp() override { return cpu->stamp(); }
 
 private:
   SharedMemory &memory;
-  const std::unique_ptr<Device> cpu = makeCpuDevice();
 };
 
 } // namespace

@@ -13,7 +13,7 @@
 
 namespace rondo::runtime::test {
 
-/// What a frame asks for.
+/// Request of a frame.
 enum class What : uint32_t {
   Make,
   Destroy,
@@ -38,7 +38,7 @@ enum class What : uint32_t {
   Waiting,
 };
 
-/// How a call ended.
+/// Result of a call.
 enum class How : uint32_t { Fine, Error, Aborted, PeerFailed };
 
 /// The arguments of a call that has them.
