@@ -59,7 +59,7 @@ private:
   std::array<std::vector<mlir::Operation *>, numActionKinds> tasks;
   /// All others.
   llvm::DenseMap<std::pair<int32_t, uint64_t>, mlir::Operation *> others;
-  /// By rank and action: further ops of it, in their order.
+  /// The ops of an action after the first, by rank and keyOf(), in order.
   llvm::DenseMap<std::pair<int32_t, uint64_t>,
                  llvm::SmallVector<mlir::Operation *, 1>>
       repeats;

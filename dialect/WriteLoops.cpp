@@ -68,8 +68,8 @@ private:
   llvm::DenseMap<const RollNode *, OpSet> sources;
   /// Trips of the loops around the node that collect() is at.
   SmallVector<int64_t> trips;
-  /// By the bits of a leaf's key from firstAttributeBit on: how many equal
-  /// actions come before it. Empty: none.
+  /// Number of equal actions before a leaf, indexed by the bits of its key from
+  /// firstAttributeBit on. Empty: no action is repeated.
   SmallVector<int32_t> repeatOf;
 };
 
