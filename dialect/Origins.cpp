@@ -9,8 +9,7 @@ using namespace mlir;
 using namespace rondo;
 using namespace rondo::pipe;
 
-/// Identifies an action that is not of a micro-batch.
-static uint64_t keyOf(Action action) {
+uint64_t Origins::keyOf(Action action) {
   return action.kindBits | uint64_t(action.subject) << 8 |
          uint64_t(action.index) << (8 + action_layout::subjectBits);
 }
@@ -37,10 +36,16 @@ void Origins::add(int32_t rank, Action action, Operation *op) {
     return;
   ++numOps;
   someHasAttributes |= !op->getDiscardableAttrs().empty();
-  if (action.traits().index != IndexMeaning::Microbatch) {
-    others.try_emplace({executorOf(rank, action), keyOf(action)}, op);
-    return;
-  }
+  auto addTo = [&](Operation *&known, Action one) {
+    if (!known)
+      known = op;
+    else if (known != op)
+      if (auto &later = repeats[{rank, keyOf(one)}];
+          later.empty() || later.back() != op)
+        later.push_back(op);
+  };
+  if (action.traits().index != IndexMeaning::Microbatch)
+    return addTo(others[{executorOf(rank, action), keyOf(action)}], action);
   std::vector<Operation *> &table = tasks[action.kindBits];
   const int64_t begin = int64_t(action.subject) * microbatches,
                 first = begin + int64_t(action.index);
@@ -49,21 +54,34 @@ void Origins::add(int32_t rank, Action action, Operation *op) {
   // A program runs what one op serves micro-batch by micro-batch.
   for (int64_t k = first;
        k < std::min(first + int64_t(action.count), begin + microbatches); ++k)
-    if (!table[k])
-      table[k] = op;
+    addTo(table[k], Action(action.kind(), action.subject, k - begin));
 }
 
 void Origins::addRank(RankOp op) {
   ranks[static_cast<int32_t>(op.getRank())] = op;
 }
 
-Operation *Origins::find(int32_t rank, Action action) const {
+Operation *Origins::findFirst(int32_t rank, Action action) const {
   if (action.traits().index != IndexMeaning::Microbatch)
     return others.lookup({executorOf(rank, action), keyOf(action)});
   const std::vector<Operation *> &table = tasks[action.kindBits];
   const int64_t k =
       int64_t(action.subject) * microbatches + int64_t(action.index);
   return k < int64_t(table.size()) ? table[k] : nullptr;
+}
+
+Operation *Origins::find(int32_t rank, Action action, int32_t repeat) const {
+  Operation *first = findFirst(rank, action);
+  const auto later = repeats.find({rank, keyOf(action)});
+  if (later == repeats.end())
+    return first;
+  // The first op of all may be in another rank. Messages are in none.
+  RankOp in = first->getParentOfType<RankOp>();
+  const bool isHere = !in || int64_t(in.getRank()) == rank;
+  if (isHere && repeat == 0)
+    return first;
+  const size_t last = later->second.size() - 1;
+  return later->second[std::min<size_t>(repeat - isHere, last)];
 }
 
 /// Indices of actions are below it.

@@ -29,12 +29,18 @@ public:
   /// attribute.
   static bool mayBeKept(mlir::Operation *owner);
 
+  /// Identifies an action without its count.
+  static uint64_t keyOf(Action action);
   void add(int32_t rank, Action action, mlir::Operation *op);
   /// The op of a rank itself, and its pipe.repeat.
   void addRank(RankOp op);
 
-  /// Null if no op wrote the action.
-  mlir::Operation *find(int32_t rank, Action action) const;
+  /// The op of an action of a rank, of the `repeat`-th with the same action
+  /// there. Null if no op wrote the action.
+  mlir::Operation *find(int32_t rank, Action action, int32_t repeat = 0) const;
+  /// Whether several ops have the same action, as awaits may and faulty orders
+  /// do.
+  bool haveRepeats() const { return !repeats.empty(); }
   /// Null if there was none.
   RankOp findRank(int32_t rank) const { return ranks.lookup(rank); }
   bool isEmpty() const { return numOps == 0; }
@@ -43,6 +49,9 @@ public:
   mlir::Location getLoc() const { return loc; }
 
 private:
+  /// The first op of all ranks with the action.
+  mlir::Operation *findFirst(int32_t rank, Action action) const;
+
   mlir::Location loc;
   int64_t microbatches, numOps = 0;
   bool someHasAttributes = false;
@@ -50,6 +59,10 @@ private:
   std::array<std::vector<mlir::Operation *>, numActionKinds> tasks;
   /// All others.
   llvm::DenseMap<std::pair<int32_t, uint64_t>, mlir::Operation *> others;
+  /// The ops of an action after the first, by rank and keyOf(), in order.
+  llvm::DenseMap<std::pair<int32_t, uint64_t>,
+                 llvm::SmallVector<mlir::Operation *, 1>>
+      repeats;
   llvm::DenseMap<int32_t, RankOp> ranks;
 };
 

@@ -45,7 +45,7 @@ public:
   void writeRolled(ActionRange actions);
 
 private:
-  Nodes rollActions(ActionRange actions) const;
+  Nodes rollActions(ActionRange actions);
   const OpSet &collect(const RollNode &node);
   Location locationOf(const Nodes &siblings, size_t position) const;
   Location locationOf(const RollNode &loop) const;
@@ -68,6 +68,9 @@ private:
   llvm::DenseMap<const RollNode *, OpSet> sources;
   /// Trips of the loops around the node that collect() is at.
   SmallVector<int64_t> trips;
+  /// Number of equal actions before a leaf, indexed by the bits of its key from
+  /// firstAttributeBit on. Empty: no action is repeated.
+  SmallVector<int32_t> repeatOf;
 };
 
 /// Identifies an action, apart from its index. The bits from
@@ -102,9 +105,11 @@ const OpSet &LoopWriter::collect(const RollNode &node) {
   OpSet ops;
   if (node.count == 0) {
     Action action = actionOfKey(node.key);
+    const int32_t repeat =
+        repeatOf.empty() ? 0 : repeatOf[node.key >> firstAttributeBit];
     forEachIndex(node.index, trips, node.strides, [&](int64_t index) {
       action.index = static_cast<uint64_t>(index);
-      if (Operation *op = origins.find(rank, action))
+      if (Operation *op = origins.find(rank, action, repeat))
         ops.insert(op);
     });
   } else {
@@ -226,21 +231,31 @@ void LoopWriter::writeLoop(const RollNode &node) {
   loops.pop_back();
 }
 
-Nodes LoopWriter::rollActions(ActionRange actions) const {
+Nodes LoopWriter::rollActions(ActionRange actions) {
   std::vector<RollLeaf> leaves;
   leaves.reserve(actions.size());
   for (Action action : actions)
     leaves.push_back({keyOf(action), static_cast<int64_t>(action.index)});
-  // Only ops with the same attributes roll into one.
-  llvm::SmallDenseMap<DictionaryAttr, uint64_t> numbers;
-  for (size_t i = 0; origins.haveAttributes() && i < leaves.size(); ++i)
-    if (Operation *op = origins.find(rank, actions[i])) {
-      const uint64_t number =
-          numbers
-              .try_emplace(op->getDiscardableAttrDictionary(), numbers.size())
-              .first->second;
-      leaves[i].key |= number << firstAttributeBit;
-    }
+  if (!origins.haveAttributes() && !origins.haveRepeats())
+    return roll(leaves);
+  // Only ops with the same attributes roll into one, and of equal actions each
+  // its own.
+  llvm::SmallDenseMap<std::pair<DictionaryAttr, int32_t>, uint64_t> numbers;
+  llvm::DenseMap<uint64_t, int32_t> seen;
+  repeatOf.assign(1, 0);
+  numbers.try_emplace({DictionaryAttr::get(builder.getContext()), 0}, 0);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const int32_t repeat =
+        origins.haveRepeats() ? seen[Origins::keyOf(actions[i])]++ : 0;
+    Operation *op = origins.find(rank, actions[i], repeat);
+    if (!op)
+      continue;
+    const auto [number, isNew] = numbers.try_emplace(
+        {op->getDiscardableAttrDictionary(), repeat}, numbers.size());
+    if (isNew)
+      repeatOf.push_back(repeat);
+    leaves[i].key |= number->second << firstAttributeBit;
+  }
   return roll(leaves);
 }
 

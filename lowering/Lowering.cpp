@@ -303,7 +303,10 @@ ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
   for (LoweredProgram &program : planned.programs)
     if (program.kind == ProgramKind::Pipeline)
       result.pipeline = std::move(program.program);
-  result.iterationNs = simulateProgram(problem, result.pipeline).makespanNs;
+  result.iterationNs =
+      simulateProgram(problem, result.pipeline, result.pipeline.resident,
+                      /*keepTimes=*/false)
+          .makespanNs;
   return result;
 }
 

@@ -25,7 +25,10 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
         members.push_back({c, t});
   numEach = members.size() / problem.iterations;
   const int64_t each = problem.microbatchesEach();
-  for (int64_t i = 0; i < tasks.size(); ++i) {
+  // From the last task on, so that a member, which may hold all replicas, is
+  // compared with few tasks.
+  size_t numLeft = members.size();
+  for (int64_t i = tasks.size(); numLeft > 0 && i-- > 0;) {
     const bool isStep = tasks[i].kind() == ActionKind::Step,
                reduces = tasks[i].kind() == ActionKind::ReduceGrad;
     if (!isStep && !reduces && !(tasks[i].traits().makes & weightGradDone))
@@ -35,8 +38,11 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
                       : reduces ? 0
                                 : tasks[i].index / each;
     for (Member *member = begin(t); member != end(t); ++member)
-      if (isStep == isBehindSteps(*member) && holds(*member, tasks[i].subject))
+      if (member->lastGradient < 0 && isStep == isBehindSteps(*member) &&
+          holds(*member, tasks[i].subject)) {
         member->lastGradient = i;
+        --numLeft;
+      }
   }
 }
 

@@ -9,7 +9,7 @@ using namespace rondo;
 using namespace rondo::program_execution;
 
 bool Execution::collective(int32_t r, RankState &rank, Action action) {
-  result.startNs[rank.position] = rank.clock;
+  setStart(rank.position, rank.clock);
   launch(r, rank.position);
   lanes[r].issued.push_back({collectiveOf(action), rank.position, rank.clock});
   runCollectives(r);
@@ -48,9 +48,9 @@ bool Execution::await(int32_t r, RankState &rank, Action action) {
     rank.id = collective;
     return false;
   }
-  result.startNs[rank.position] = rank.clock;
+  setStart(rank.position, rank.clock);
   rank.clock = std::max(rank.clock, endNs);
-  result.endNs[rank.position] = rank.clock;
+  setEnd(rank.position, rank.clock);
   return true;
 }
 
@@ -102,7 +102,7 @@ void Execution::runCollective(CollectiveState &state, int32_t collective,
   for (int32_t member : state.ranks) {
     CollectiveLane &lane = lanes[member];
     const int64_t position = lane.head().position;
-    result.endNs[position] = state.endNs;
+    setEnd(position, state.endNs);
     lane.freeNs = state.endNs;
     ++lane.done;
     if (launches.areLimited())

@@ -74,7 +74,8 @@ enum class WaitFor : uint8_t {
   OwnTask,
   /// A message, [edge * microbatches + microbatch].
   Message,
-  /// The end of the send at a position, which still reads a slot.
+  /// The end of the send of a message, which still reads a slot; `id` as for
+  /// Message.
   SendEnd,
   /// A receive slot of a channel.
   ReceiveSlot,
@@ -82,10 +83,16 @@ enum class WaitFor : uint8_t {
   Collective,
 };
 
-/// Arrival of a message, and the position of its receive.
+/// A message. Packed, because the simulation touches each message several times
+/// and there are millions.
 struct MessageState {
-  int64_t arrivalNs = notYet, receivedAt = notYet;
+  int64_t arrivalNs : 63;
+  /// Whether its receive has been issued.
+  uint64_t isReceived : 1;
+
+  MessageState() : arrivalNs(notYet), isReceived(0) {}
 };
+static_assert(sizeof(MessageState) == 8, "a message is 64 bits");
 
 struct RankState {
   int64_t position = 0, end = 0, clock = 0;
@@ -138,7 +145,7 @@ std::vector<int32_t> nicsBetween(const Problem &problem,
 class Execution {
 public:
   Execution(const Problem &problem, const Program &program, int32_t resident,
-            ProgramSimulation &result);
+            bool keepTimes, ProgramSimulation &result);
 
   void run();
   void summarize();
@@ -169,6 +176,9 @@ private:
   const Channel &channelOf(Action action) const {
     return channels[links.ofEdge(action.subject)];
   }
+  const Channel &channelOfMessage(int64_t message) const {
+    return channels[links.ofEdge(message / microbatches)];
+  }
 
   /// These issue the action at the rank's position; false if it must wait.
   bool issue(int32_t r, RankState &rank);
@@ -181,8 +191,17 @@ private:
   bool step(RankState &rank, Action action);
   /// Issues an action that takes no time.
   bool atOnce(RankState &rank) {
-    result.startNs[rank.position] = result.endNs[rank.position] = rank.clock;
+    setStart(rank.position, rank.clock);
+    setEnd(rank.position, rank.clock);
     return true;
+  }
+  void setStart(int64_t position, int64_t ns) {
+    if (keepsTimes)
+      result.startNs[position] = ns;
+  }
+  void setEnd(int64_t position, int64_t ns) {
+    if (keepsTimes)
+      result.endNs[position] = ns;
   }
 
   bool needOwn(RankState &rank, Action needed);
@@ -257,6 +276,10 @@ private:
   const bool isEager, isOneQueue;
   /// Whether any stage assigns micro-batches to its replicas round-robin.
   const bool areRoundRobin;
+  /// Whether `result` gets the times of all actions. If not, the simulation
+  /// needs none of them: without a limit of launches and without one queue per
+  /// rank.
+  const bool keepsTimes;
   const size_t receiveSlots;
   EdgeTable edges;
   const LinkTable links;
@@ -285,10 +308,10 @@ private:
   /// [buffer]: whether it shares a slot with a buffer that messages are sent
   /// from. An action that takes it may then wait for a send.
   std::vector<bool> meetsSends;
-  /// [slot]: position of the send that used it last.
-  std::vector<int64_t> lastSend;
-  /// [position of a send]: position of the previous send with the same content.
-  std::unordered_map<int64_t, int64_t> sendBefore;
+  /// [slot]: the send that used it last; an action of another kind: none.
+  std::vector<Action> lastSend;
+  /// [message of a send]: the previous send with the same content.
+  std::unordered_map<int64_t, Action> sendBefore;
 };
 
 } // namespace rondo::program_execution

@@ -94,11 +94,9 @@ Execution::Place Execution::waitOfHost(int32_t r) const {
   case WaitFor::OwnTask:
     return {r, notYet, rank.needed};
   case WaitFor::Message:
-    return headOf(channels[links.ofEdge(rank.id / microbatches)],
-                  /*isSender=*/false);
+    return headOf(channelOfMessage(rank.id), /*isSender=*/false);
   case WaitFor::SendEnd:
-    return headOf(channelOf(actions[rank.id]),
-                  /*isSender=*/true);
+    return headOf(channelOfMessage(rank.id), /*isSender=*/true);
   case WaitFor::ReceiveSlot:
     return {r, notYet, nextConsumer(channels[rank.id])};
   case WaitFor::Collective:

@@ -18,7 +18,8 @@ using namespace rondo;
 using namespace rondo::program_execution;
 
 Execution::Execution(const Problem &problem, const Program &program,
-                     int32_t resident, ProgramSimulation &result)
+                     int32_t resident, bool keepTimes,
+                     ProgramSimulation &result)
     : problem(problem), program(program), order(program.order), result(result),
       actions(order.rank(0).begin()), microbatches(problem.microbatches),
       launches(problem, order, resident),
@@ -26,16 +27,18 @@ Execution::Execution(const Problem &problem, const Program &program,
               !launches.areLimited()),
       isOneQueue(problem.channels.queues == Queues::PerRank),
       areRoundRobin(problem.replicas.areRoundRobin()),
+      keepsTimes(keepTimes || launches.areLimited() || isOneQueue),
       receiveSlots(problem.channels.receiveSlots), edges(problem),
       links(problem), buffers(problem), slots(program),
       groups(problem, program), worklist(order.numRanks()),
       done(problem.nothingDoneYet()),
       messages(problem.edges.size() * microbatches),
-      meetsSends(slots.sharedWith(buffers.allSent())),
-      lastSend(slots.count(), notYet) {
-  result.startNs.assign(order.numActions(), 0);
-  // A send or receive that never ends keeps notYet.
-  result.endNs.assign(order.numActions(), notYet);
+      meetsSends(slots.sharedWith(buffers.allSent())), lastSend(slots.count()) {
+  if (keepsTimes) {
+    result.startNs.assign(order.numActions(), 0);
+    // A send or receive that never ends keeps notYet.
+    result.endNs.assign(order.numActions(), notYet);
+  }
   ranks.resize(order.numRanks());
   queues.resize(isOneQueue ? order.numRanks() : 0);
   lanes.resize(order.numRanks());
@@ -121,13 +124,13 @@ int64_t Execution::deliver(Channel &channel, int64_t readyNs) {
                           channel.link.latencyNs;
   const int64_t message = messageOf(send.action);
   messages[message].arrivalNs = arrival;
-  result.endNs[send.position] = arrival;
-  wake(channel.from, WaitFor::SendEnd, send.position);
+  setEnd(send.position, arrival);
+  wake(channel.from, WaitFor::SendEnd, message);
   if (launches.areLimited())
     endLaunch(channel.from, send.position);
   if (n < channel.receives.size()) {
     const IssuedEnds::End &receive = channel.receives[n];
-    result.endNs[receive.position] = std::max(arrival, receive.ns);
+    setEnd(receive.position, std::max(arrival, receive.ns));
     if (launches.areLimited())
       endLaunch(channel.to, receive.position);
   }
@@ -150,18 +153,20 @@ bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
   int64_t slot = slots.of(buffer, index);
   if (slot < 0)
     return true;
-  for (int64_t send = lastSend[slot]; send != notYet;) {
-    int64_t end = result.endNs[send];
+  for (Action send = lastSend[slot]; send.kind() == ActionKind::Send;) {
+    const int64_t message = messageOf(send);
+    // A send ends when its message arrives.
+    const int64_t end = messages[message].arrivalNs;
     if (end == notYet) {
       rank.waitFor = WaitFor::SendEnd;
-      rank.id = send;
+      rank.id = message;
       return false;
     }
     start = std::max(start, end);
     if (sendBefore.empty())
       break;
-    auto before = sendBefore.find(send);
-    send = before == sendBefore.end() ? notYet : before->second;
+    auto before = sendBefore.find(message);
+    send = before == sendBefore.end() ? Action() : before->second;
   }
   return true;
 }
@@ -186,14 +191,14 @@ bool Execution::task(RankState &rank, Action action) {
     }
     int64_t message = e * microbatches + action.index;
     const MessageState &state = messages[message];
-    if (state.receivedAt == notYet)
+    if (!state.isReceived)
       return needOwn(rank, Action(ActionKind::Recv, e, action.index));
     if (state.arrivalNs == notYet) {
       rank.waitFor = WaitFor::Message;
       rank.id = message;
       return false;
     }
-    start = std::max(start, state.arrivalNs);
+    start = std::max<int64_t>(start, state.arrivalNs);
   }
   auto takeOne = [&](int32_t buffer) {
     return take(rank, buffer, action.index, start);
@@ -203,8 +208,8 @@ bool Execution::task(RankState &rank, Action action) {
     return false;
 
   rank.clock = start + problem.cost(replica, kind).ns;
-  result.startNs[rank.position] = start;
-  result.endNs[rank.position] = rank.clock;
+  setStart(rank.position, start);
+  setEnd(rank.position, rank.clock);
   own |= traits.makes;
   if (receiveSlots == 0)
     return true;
@@ -222,16 +227,15 @@ bool Execution::send(RankState &rank, Action action) {
   if (!(done[edge.from * microbatches + action.index] &
         traitsOf(edge.message()).made))
     return needOwn(rank, Action(edge.producer, edge.from, action.index));
-  result.startNs[rank.position] = rank.clock;
+  setStart(rank.position, rank.clock);
   int64_t slot = slots.of(buffers.sent(action.subject), action.index);
   if (slot >= 0) {
     // Another edge can send the same output.
-    if (const int64_t before = lastSend[slot]; before != notYet)
-      if (Action other = actions[before];
-          other.index == action.index &&
-          buffers.sent(other.subject) == buffers.sent(action.subject))
-        sendBefore[rank.position] = before;
-    lastSend[slot] = rank.position;
+    if (const Action before = lastSend[slot];
+        before.kind() == ActionKind::Send && before.index == action.index &&
+        buffers.sent(before.subject) == buffers.sent(action.subject))
+      sendBefore[messageOf(action)] = before;
+    lastSend[slot] = action;
   }
   Channel &channel = channelOf(action);
   launch(channel.from, rank.position);
@@ -259,10 +263,10 @@ bool Execution::receive(RankState &rank, Action action) {
   rank.clock = std::max(rank.clock, start);
   int64_t message = messageOf(action);
   MessageState &state = messages[message];
-  state.receivedAt = rank.position;
-  result.startNs[rank.position] = start;
+  state.isReceived = 1;
+  setStart(rank.position, start);
   if (state.arrivalNs != notYet)
-    result.endNs[rank.position] = std::max(start, state.arrivalNs);
+    setEnd(rank.position, std::max<int64_t>(start, state.arrivalNs));
   launch(channel.to, rank.position);
   channel.receives.push({rank.position, action, start});
   if (isOneQueue)
@@ -272,9 +276,9 @@ bool Execution::receive(RankState &rank, Action action) {
 }
 
 bool Execution::step(RankState &rank, Action action) {
-  result.startNs[rank.position] = rank.clock;
+  setStart(rank.position, rank.clock);
   rank.clock += problem.cost(action.subject, ActionKind::Step).ns;
-  result.endNs[rank.position] = rank.clock;
+  setEnd(rank.position, rank.clock);
   return true;
 }
 
@@ -328,9 +332,9 @@ void Execution::summarize() {
                channel.carried == channel.receives.size();
       });
   if (!result.complete) {
+    result.cycle = launches.areLimited() ? findCycleOfLaunches() : findCycle();
     result.startNs.clear();
     result.endNs.clear();
-    result.cycle = launches.areLimited() ? findCycleOfLaunches() : findCycle();
     return;
   }
   for (const RankState &rank : ranks)
@@ -346,11 +350,11 @@ ProgramSimulation rondo::simulateProgram(const Problem &problem,
 
 ProgramSimulation rondo::simulateProgram(const Problem &problem,
                                          const Program &program,
-                                         int32_t resident) {
+                                         int32_t resident, bool keepTimes) {
   ProgramSimulation result;
   if (program.order.numRanks() == 0)
     return result;
-  Execution execution(problem, program, resident, result);
+  Execution execution(problem, program, resident, keepTimes, result);
   execution.run();
   execution.summarize();
   return result;

@@ -58,9 +58,10 @@ struct ProgramSimulation {
 /// Precondition: rule L1. O(actions), with NICs O(actions * log ranks).
 ProgramSimulation simulateProgram(const Problem &, const Program &);
 /// As above, with `resident` instead of the program's limit of launches in
-/// flight.
+/// flight. Without `keepTimes`, `startNs` and `endNs` may be empty: a program
+/// of many actions then runs in much less memory.
 ProgramSimulation simulateProgram(const Problem &, const Program &,
-                                  int32_t resident);
+                                  int32_t resident, bool keepTimes = true);
 
 } // namespace rondo
 

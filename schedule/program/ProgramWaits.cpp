@@ -96,10 +96,8 @@ Wait Execution::waitOf(int32_t r) const {
     wait.needs = rank.needed;
     break;
   case WaitFor::Message:
-    needHead(channels[links.ofEdge(rank.id / microbatches)], wait);
-    break;
   case WaitFor::SendEnd:
-    needHead(channelOf(actions[rank.id]), wait);
+    needHead(channelOfMessage(rank.id), wait);
     break;
   case WaitFor::ReceiveSlot:
     wait.needs = nextConsumer(channels[rank.id]);

@@ -9,6 +9,10 @@
 
 using namespace rondo;
 
+static ProgramSimulation run(const Problem &problem, const Program &program) {
+  return simulateProgram(problem, program, /*resident=*/0, /*keepTimes=*/false);
+}
+
 /// Whether the program has a single rank with the same actions for each
 /// micro-batch, and runs to its end with the first micro-batch alone. Then it
 /// also does with all.
@@ -29,7 +33,7 @@ static bool runsWithFirst(const Problem &problem, const Program &program) {
   for (int64_t i = first.size() * problem.microbatches; i < actions.size(); ++i)
     shorter.order.append(actions[i]);
   shorter.order.endRank();
-  return simulateProgram(ofFirst, shorter, /*resident=*/0).complete;
+  return run(ofFirst, shorter).complete;
 }
 
 /// The least number of receive slots with which a deadlocked program runs to
@@ -38,7 +42,7 @@ static int32_t slotsThatRun(const Problem &problem, const Program &program) {
   Problem with = problem;
   auto runs = [&](int32_t slots) {
     with.channels.receiveSlots = slots;
-    return simulateProgram(with, program, /*resident=*/0).complete;
+    return run(with, program).complete;
   };
   const int32_t few = problem.channels.receiveSlots;
   constexpr int32_t maxSlots = 1 << 20;
@@ -66,8 +70,7 @@ std::optional<Fault> rondo::checkWaitCycle(const Problem &problem,
     return fault;
   if (runsWithFirst(problem, program))
     return std::nullopt;
-  ProgramSimulation simulation =
-      simulateProgram(problem, program, /*resident=*/0);
+  ProgramSimulation simulation = run(problem, program);
   if (simulation.complete)
     return std::nullopt;
   if (simulation.cycle.empty())

@@ -35,6 +35,21 @@ TEST(ProgramSimulator, RendezvousWaitsForBothEnds) {
   EXPECT_EQ(run.makespanNs, 29);
 }
 
+TEST(ProgramSimulator, WithoutTimesOfActions) {
+  Problem problem = twoRanks();
+  const Program program = oneFOneB(problem);
+  for (Protocol protocol : {Protocol::Rendezvous, Protocol::Eager}) {
+    problem.channels.protocol = protocol;
+    const ProgramSimulation times = simulateProgram(problem, program),
+                            run = simulateProgram(problem, program,
+                                                  /*resident=*/0,
+                                                  /*keepTimes=*/false);
+    EXPECT_TRUE(run.complete);
+    EXPECT_EQ(run.makespanNs, times.makespanNs);
+    EXPECT_TRUE(run.startNs.empty() && run.endNs.empty());
+  }
+}
+
 TEST(ProgramSimulator, EagerGoesBeforeTheReceive) {
   Problem problem = twoRanks();
   problem.channels.protocol = Protocol::Eager;
