@@ -89,7 +89,7 @@ void swigluInputGrad(int64_t count, const Real *productGrad, Real *gate,
 
 #define RONDO_INSTANTIATE(Real)                                                \
   template void geluForward(int64_t, Real *, Real *);                          \
-  template void geluInputGrad(int64_t, const Real *, Real *); \
+  template void geluInputGrad(int64_t, const Real *, Real *);                  \
   template void swigluForward(int64_t, const Real *, const Real *, Real *);    \
   template void swigluInputGrad(int64_t, const Real *, Real *, Real *);
 RONDO_INSTANTIATE(float)

@@ -7,8 +7,8 @@
 #include "runtime/base/deadline.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/handshake.h"
-#include "runtime/launch/socket.h"
 #include "runtime/launch/say_error.h"
+#include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
 
 #include <algorithm>
