@@ -42,6 +42,7 @@ config.environment["OPENBLAS_NUM_THREADS"] = "1"
 with open("/proc/cpuinfo") as file:
     if {"avx2", "fma"} <= set(file.read().split()):
         config.environment["OPENBLAS_CORETYPE"] = "Haswell"
+        config.available_features.add("avx2")
 
 # Emitted programs call the runtime, which is optimized; compiling them takes
 # longer than what their own code does.

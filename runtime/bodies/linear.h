@@ -19,6 +19,16 @@ template <typename Real> struct Matrix {
   bool transposed = false;
 };
 
+/// Call this before a program does anything. An OpenBLAS that is older than the
+/// processor takes kernels for the oldest x86-64, which have a third of the
+/// speed; then the process starts again with OPENBLAS_CORETYPE set to kernels
+/// that the processor can run. A value that the user has set stays.
+void takeKernelsOfProcessor();
+
+/// The kernels that OpenBLAS should take instead of those that it took; null:
+/// none are better.
+const char *betterKernels(const char *taken);
+
 /// Call this at start: multiply() shares its work among the rank's threads
 /// itself (base/thread_pool.h).
 void turnOffThreadsOfBlas();

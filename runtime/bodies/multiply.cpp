@@ -25,6 +25,8 @@
 namespace rondo::runtime {
 
 void turnOffThreadsOfBlas() {}
+void takeKernelsOfProcessor() {}
+const char *betterKernels(const char *) { return nullptr; }
 
 namespace {
 
@@ -78,11 +80,56 @@ void multiplyPart(int64_t rows, int64_t columns, int64_t inner, Real scale,
 #else
 
 #include <cblas.h>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <unistd.h>
+#include <vector>
 
 // Not in every cblas.h.
 extern "C" void openblas_set_num_threads(int threads);
+extern "C" char *openblas_get_corename();
 
 namespace rondo::runtime {
+
+const char *betterKernels(const char *taken) {
+#if defined(__x86_64__)
+  // What OpenBLAS takes for a processor of Intel that it does not know.
+  if (std::strcmp(taken, "Prescott") != 0)
+    return nullptr;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+    return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return "Haswell";
+#else
+  (void)taken;
+#endif
+  return nullptr;
+}
+
+void takeKernelsOfProcessor() {
+  const char *const variable = "OPENBLAS_CORETYPE";
+  const char *better = betterKernels(openblas_get_corename());
+  if (!better || std::getenv(variable))
+    return;
+  // OpenBLAS chooses once, before main(). The arguments are the process's own.
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::vector<char *> arguments;
+  for (size_t begin = 0; begin < text.size();
+       begin += std::strlen(&text[begin]) + 1)
+    arguments.push_back(const_cast<char *>(&text[begin]));
+  arguments.push_back(nullptr);
+  if (arguments.size() < 2 || setenv(variable, better, /*replace=*/0) != 0)
+    return;
+  (void)execv("/proc/self/exe", arguments.data());
+  // It goes on with the slow kernels, for this process and what it starts.
+  (void)unsetenv(variable);
+}
 
 void turnOffThreadsOfBlas() { openblas_set_num_threads(1); }
 

@@ -197,6 +197,7 @@ static void checkOutput() {
 
 int rondo::runtime::run_executable(const Executable &executable, int argc,
                                    char **argv) {
+  takeKernelsOfProcessor();
   Exit code = Exit::Failure;
   std::string message;
   std::unique_ptr<Session> session;

@@ -107,4 +107,14 @@ TEST(Multiply, BitsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
+TEST(Multiply, TakesBetterKernelsOnlyForUnknownProcessors) {
+  EXPECT_EQ(betterKernels("Haswell"), nullptr);
+  EXPECT_EQ(betterKernels("Zen"), nullptr);
+#if defined(__x86_64__) && !defined(RONDO_PLAIN_BLAS)
+  const bool hasVectors =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  EXPECT_EQ(betterKernels("Prescott") != nullptr, hasVectors);
+#endif
+}
+
 } // namespace
