@@ -42,6 +42,14 @@ def plain():
     yield case("in the place of Megatron's own, uneven", UNEVEN, use=True)
 
 
+def profiles():
+    yield case("profile and use, V", V, profile=True)
+    yield case("profile and use, walk, uneven", UNEVEN, profile=True, split="walk")
+    for name, placement in (("linear", LINE), ("V", V)):
+        yield {"name": f"predicted, {name}", "profiled": placement,
+               "microbatches": MICROBATCHES, "limit": 0.05, "tensors": 0}  # fmt: skip
+
+
 def refusals():
     yield case("micro-batches", LINE, steps_of=4, refused="has 8 micro-batches, but this step")
     yield case("ranks", [0, 1, 2], refused="has 3 ranks, but Megatron's pipeline has 2")
@@ -61,6 +69,7 @@ def parallel():
     yield case("DDP, overlapped reduction, walk, V", V, ddp=True, split="walk", tensors=200)
     yield case("DDP, reduction at the end, waves", WAVES, ddp=True, overlap=False, tensors=200)
     yield case("DDP, tied embeddings, V", V, ddp=True, tied=True, tensors=200, limit=1e-6)
+    yield case("profile and use, DDP, overlapped reduction, V", V, ddp=True, tensors=200, profile=True)
     yield case("distributed optimizer, V", V, ddp=True, distributed=True, tensors=200)
 
 
@@ -71,6 +80,6 @@ def tensors():
 
 
 def groups():
-    yield "two processes", 2, [*plain(), *refusals()]
+    yield "two processes", 2, [*plain(), *profiles(), *refusals()]
     yield "pp 2 x dp 2", 4, list(parallel())
     yield "pp 2 x tp 2", 4, list(tensors())

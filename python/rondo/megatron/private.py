@@ -170,6 +170,12 @@ def has_overlapped_reduction(chunk: Any) -> bool:
     return bool(settings is not None and settings.overlap_grad_reduce)
 
 
+def clear_main_grads(chunk: Any) -> None:
+    """What a DistributedDataParallel has added up."""
+    if hasattr(chunk, "zero_grad_buffer"):
+        chunk.zero_grad_buffer()
+
+
 def start_reduction(chunk: Any) -> None:
     """Starts to reduce all gradients of a chunk, within its no_sync()."""
     for group in chunk.bucket_groups + chunk.expert_parallel_bucket_groups:

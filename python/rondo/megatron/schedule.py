@@ -18,7 +18,7 @@ from . import private
 from .chunks import TiedEmbedding
 
 
-class _Data:
+class Data:
     """Gives the chunks of a rank their micro-batches by index. Each forward takes at
     most one. Iterators that are one object are read once for all their chunks."""
 
@@ -38,7 +38,7 @@ class _Data:
         yield found[microbatch]
 
 
-class _Hooks(TensorHooks):
+class Hooks(TensorHooks):
     def __init__(self, step: Any, table: Table, chunks: list[Any], split: str):
         group = private.pipeline_group()
         ranks = dist.get_process_group_ranks(group)
@@ -97,6 +97,13 @@ class _Hooks(TensorHooks):
     def reduce(self, stage: int) -> None:
         if private.has_overlapped_reduction(self.chunks[stage]):
             private.start_reduction(self.chunks[stage])
+
+
+def refuse(config: Any, split: str, is_split: bool) -> None:
+    """Raises ValueError for settings that do not go with a schedule."""
+    for is_set, why in _refusals(config, split, is_split):
+        if is_set:
+            raise ValueError(f"cannot run a schedule with {why}")
 
 
 def _refusals(config: Any, split: str, is_split: bool) -> list[tuple[bool, str]]:
@@ -191,9 +198,7 @@ def forward_backward(
                 f"rank {group.rank()} has {len(stages)} stages in {table.name}, but was "
                 f"given {len(chunks)} model chunks: make them with rondo.megatron.build"
             )
-        for is_set, why in _refusals(config, split, is_split):
-            if is_set:
-                raise ValueError(f"cannot run a schedule with {why}")
+        refuse(config, split, is_split)
         if forward_only and num_microbatches != table.microbatches:
             rows = Table.forwards(table.placement, num_microbatches)
         else:
@@ -205,13 +210,13 @@ def forward_backward(
             iterators = [data_iterator] * len(chunks)
         settings = {
             "forward_step_func": forward_step_func,
-            "data": _Data(list(iterators)),
+            "data": Data(list(iterators)),
             "config": config,
             "groups": groups,
             "collect_non_loss_data": collect_non_loss_data,
             "marks_first": not forward_only or first_val_step is not False,
         }
-        hooks = _Hooks(settings, rows, chunks, split)
+        hooks = Hooks(settings, rows, chunks, split)
         shape = private.shape_of_message(
             config, groups, seq_length, micro_batch_size, decoder_seq_length
         )
@@ -245,7 +250,7 @@ def forward_backward(
 
 
 def _finalize(
-    hooks: _Hooks,
+    hooks: Hooks,
     chunks: list[Any],
     config: Any,
     groups: Any,
