@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of DeepSpeed."""
 
-from run import LINE, LOOP, UNEVEN, V, WAVES
+import cases
+from cases import LINE, LOOP, UNEVEN, V, WAVES, predicted
 
 MICROBATCHES, TENSORS = 8, 76
 ZERO = {"zero_optimization": {"stage": 1}}
@@ -11,16 +12,8 @@ FP32_SUMS = {**BF16, "data_types": {"grad_accum_dtype": "fp32"}}
 
 
 def case(name, placement, family=None, limit=0.0, **options):
-    return {
-        "name": name,
-        "placement": placement,
-        "family": family,
-        "microbatches": MICROBATCHES,
-        "limit": limit,
-        # At least this many, of all processes together.
-        "tensors": TENSORS,
-        **options,
-    }
+    options = {"tensors": TENSORS, **options}
+    return cases.case(name, placement, family, limit, microbatches=MICROBATCHES, **options)
 
 
 def plain():
@@ -62,8 +55,7 @@ def profiles():
     yield case("profile and use, V", V, profile=True)
     yield case("profile and use, deferred weights, uneven", UNEVEN, profile=True, split="store")
     for name, placement in (("linear", LINE), ("V", V)):
-        yield {"name": f"predicted, {name}", "profiled": placement, "model": "sleeping",
-               "microbatches": MICROBATCHES, "limit": 0.05, "tensors": 0}  # fmt: skip
+        yield predicted(name, placement, MICROBATCHES, model="sleeping")
 
 
 def refusals():

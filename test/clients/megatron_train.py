@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One process of a run with Megatron Core: megatron_train.py FOLDER."""
 
+import collections
 import functools
 import pathlib
 import sys
@@ -68,6 +69,41 @@ def make_model(case, **options):
         parallel_output=True,
         **options,
     )
+
+
+class _Delayed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, module):
+        ctx.save_for_backward(x)
+        ctx.module = module
+        return x.matmul(weight.t())
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        ctx.module.wgrad_store.append((x, grad))
+        return grad.matmul(ctx.module.weight), None, None
+
+
+def delay(module):
+    """A stand-in for Transformer Engine's linear layers with delay_wgrad_compute: weight
+    gradients wait in a queue, and the result is kept if there is none."""
+    module.wgrad_store = collections.deque()
+
+    def forward(x, *arguments, **options):
+        weight = module.weight.detach()
+        y = _Delayed.apply(x, weight, module)
+        if module.skip_bias_add:
+            return y, module.bias
+        return (y if module.bias is None else y + module.bias), None
+
+    def backward_dw():
+        x, grad = module.wgrad_store.popleft()
+        flat = grad.reshape(-1, grad.shape[-1])
+        if module.weight.grad is None:
+            module.weight.grad = flat.t().matmul(x.reshape(-1, x.shape[-1]))
+
+    module.forward, module.backward_dw = forward, backward_dw
 
 
 def names_of(chunk, case):
@@ -315,6 +351,10 @@ def run(case):
             setattr(chunk.config, name, value)
     for chunk in chunks:
         set_weights(chunk, case)
+        if case.get("delayed"):
+            for layer in chunk.decoder.layers:
+                delay(layer.mlp.linear_fc1)
+                delay(layer.mlp.linear_fc2)
     chunks = [wrapped(chunk, case) for chunk in chunks]
     options = {"split": case["split"]} if "split" in case else {}
     if case.get("profile"):

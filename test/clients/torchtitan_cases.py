@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of torchtitan."""
 
-from run import LINE, LOOP, UNEVEN, V
+import cases
+from cases import LINE, LOOP, UNEVEN, V, predicted
 
 MICROBATCHES, TENSORS = 4, 45
 
 
 def case(name, placement, family=None, limit=1e-5, **options):
-    return {
-        "name": name,
-        "placement": placement,
-        "family": family,
-        "microbatches": MICROBATCHES,
-        # Compares the gradients of the first step: AdamW would make much of their rounding.
-        "limit": limit,
-        "tensors": TENSORS,
-        # torchtitan reads files of tasks alone.
-        "kind": "torch-csv",
-        **options,
-    }
+    """Compares the gradients of the first step: AdamW would make much of their rounding.
+    torchtitan reads files of tasks alone."""
+    options = {"tensors": TENSORS, "microbatches": MICROBATCHES, "kind": "torch-csv", **options}
+    return cases.case(name, placement, family, limit, **options)
 
 
 def plain():
@@ -36,5 +29,16 @@ def plain():
                error=True)  # fmt: skip
 
 
+def profiles():
+    yield predicted("V", V, 8)
+
+
+def sharded():
+    yield case("FSDP, searched, V", V, tensors=2 * TENSORS)
+    yield case("FSDP, interleaved-zb, loop", LOOP, "interleaved-zb", tensors=2 * TENSORS)
+
+
 def groups():
     yield "two processes", 2, list(plain())
+    yield "profiles", 2, list(profiles())
+    yield "pp 2 x dp_shard 2", 4, list(sharded())

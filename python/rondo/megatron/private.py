@@ -213,6 +213,28 @@ def replace_schedule(function: Callable[..., Any]) -> None:
                 setattr(module, "get_forward_backward_func", get_forward_backward_func)
 
 
+def has_delayed_gradients(config: Any) -> bool:
+    return bool(getattr(config, "delay_wgrad_compute", False))
+
+
+def delayed_linears(chunk: Any) -> list[Any]:
+    """The layers of Transformer Engine that keep their weight gradients in a queue until
+    backward_dw(). Layers that only pass backward_dw() on have no queue."""
+    return [
+        module
+        for module in chunk.modules()
+        if hasattr(module, "wgrad_store") and hasattr(module, "backward_dw")
+    ]
+
+
+def run_delayed(linears: Sequence[Any]) -> None:
+    """W of one micro-batch: the oldest in each queue. Without fused addition the result
+    is in `grad` of the weight, and only if that is None."""
+    with torch.no_grad():
+        for linear in linears:
+            linear.backward_dw()
+
+
 class _Linear(torch.autograd.Function):
     """LinearWithGradAccumulationAndAsyncCommunication, with the gradients of weight and
     bias left for W. Autograd does not see these: a hook of theirs would run in I. `anchor`

@@ -39,7 +39,7 @@ def profile(
     config = private.config_of(chunks[0])
     group, groups = private.pipeline_group(), private.default_groups()
     table.fit(ranks=group.size(), of="Megatron's pipeline")
-    refuse(config, split, is_split=True)
+    refuse(config, split, Table.plain(table.placement, runs.MICROBATCHES), chunks)
     iterators = data_iterator
     if not isinstance(iterators, (list, tuple)):
         iterators = [data_iterator] * len(chunks)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from typing import TYPE_CHECKING, Iterable, NamedTuple, Sequence
 
 from .. import command
@@ -186,6 +187,24 @@ class Table:
                     if before is not None and before.microbatch > action.microbatch:
                         return before, action
                     newest[action.stage] = action
+        return None
+
+    def out_of_queue(self) -> tuple[Action, int] | None:
+        """A W (or B) that does not come in the order of its stage's I, and the micro-batch
+        whose turn it is: for clients that keep weight gradients in a queue a stage. A
+        stage 0 has no I; its W is a whole backward."""
+        queues: dict[int, deque[int]] = {}
+        for row in self.rows:
+            for action in row:
+                stage, kind, index = action
+                queue = queues.setdefault(stage, deque())
+                if (kind == "I" and stage > 0) or kind == "B" or (kind == "W" and stage == 0):
+                    queue.append(index)
+                if kind in ("W", "B"):
+                    # Without an I it is check()'s to say so.
+                    first = queue.popleft() if queue else index
+                    if first != index:
+                        return action, first
         return None
 
     def has_split_backwards(self, stage: int) -> bool:

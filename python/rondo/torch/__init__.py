@@ -5,8 +5,12 @@
 `runtime` runs a schedule of it. All else is PyTorch's own.
 """
 
-from .host import profile_host
-from .profile import profile_stages
-from .run import make_stages, placement, runtime
+from ..run.versions import need
+
+need("torch", 'pip install "torch>=2.7,<2.16"')
+
+from .host import profile_host  # noqa: E402
+from .profile import profile_stages  # noqa: E402
+from .run import make_stages, placement, runtime  # noqa: E402
 
 __all__ = ["make_stages", "placement", "profile_host", "profile_stages", "runtime"]
