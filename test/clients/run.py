@@ -111,17 +111,18 @@ def run_page(client, root):
     folder.mkdir(parents=True)
     (folder / name).write_text(program)
     paths = [HERE / "pages" / client, HERE, os.environ["PYTHONPATH"]]
-    where = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "HOME": str(folder)}
+    where = {"PYTHONPATH": os.pathsep.join(map(str, paths))}
     for words in PAGES[client]:
         status, said, errors = launch.torchrun(words, folder, SECONDS, environment=where)
-        found = [line for line in said.splitlines() if line.startswith(WORDS)]
+        lines = [*said.splitlines(), *errors.splitlines()]
+        found = [line for line in lines if any(word in line for word in WORDS)]
         is_good = status == 0 and found
         what = "; ".join(found) if is_good else f"{said[-1500:]}\n{errors[-3000:]}"
         check(is_good, f"{client}, the page, {' '.join(map(str, words))[:40]}: {what}")
 
 
 # What the programs of pages print.
-WORDS = ("loss ", "predicted ", "Training completed")
+WORDS = ("loss ", "predicted step", "Training completed")
 # The runs of each page's program.
 TITAN = ["--module", "my_jobs", "--config"]
 PAGES = {
