@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-import torch
-
 from ..torch import private
 from .store import Split
 
