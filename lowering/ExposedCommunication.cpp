@@ -32,11 +32,12 @@ ExposedCommunication rondo::measureCommunication(const Problem &problem,
   Problem other = problem;
   other.makeMessagesFree();
   result.freeNs = simulate(other, schedule).makespanNs;
-  result.perPairNs = makespanOf(
-      problem, insertCommunication(problem, schedule, simulation, {}));
+  const Program own = insertCommunication(problem, schedule, simulation, {});
+  result.perPairNs = makespanOf(problem, own);
   other = problem;
   other.channels = {};
   other.channels.queues = Queues::PerRank;
+  result.ownPerRankNs = makespanOf(other, own);
   result.perRankNs =
       makespanOf(other, insertCommunicationInRounds(problem, schedule));
   return result;

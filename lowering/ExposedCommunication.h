@@ -21,6 +21,9 @@ struct ExposedCommunication {
   /// Makespan of the program that insertCommunication() writes, under the
   /// problem's channels; empty if it cannot run to its end.
   std::optional<int64_t> perPairNs;
+  /// The same program with one in-order queue per rank, whose sends end when
+  /// they are received; empty if it cannot run to its end.
+  std::optional<int64_t> ownPerRankNs;
   /// Makespan with messages placed as PyTorch does and one in-order queue per
   /// rank; empty if it cannot run to its end.
   std::optional<int64_t> perRankNs;

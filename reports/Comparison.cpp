@@ -44,6 +44,15 @@ std::string exposedText(const std::optional<ExposedCommunication> &measured,
          formatPercent(double(exposed) / double(*makespan)) + ")";
 }
 
+/// When a program ends, or that it does not.
+std::string endText(const std::optional<ExposedCommunication> &measured,
+                    std::optional<int64_t> ExposedCommunication::*queues) {
+  if (!measured)
+    return "-";
+  const std::optional<int64_t> makespan = (*measured).*queues;
+  return makespan ? formatNs(*makespan) : "deadlock";
+}
+
 std::string quoted(StringRef text) {
   std::string result = "\"";
   for (char c : text)
@@ -264,7 +273,30 @@ void Comparison::writeTable() const {
     table.add(std::move(cells));
   }
   table.print(output.os);
+  if (hasQueues)
+    writeQueues();
   output.os << details;
+}
+
+void Comparison::writeQueues() const {
+  output.os << "\nwhen a step ends, by the client's queues of messages\n"
+            << "  rounds: one in-order queue a rank, messages in one order for "
+               "all ranks: torch-csv and torch-csv-comms in PyTorch, "
+               "torchtitan, DeepSpeed, Megatron Core, rondo.run\n"
+            << "  early, a pair: each message as soon as it can be sent, one "
+               "queue a directed pair of ranks: gloo, Rondo's runtime\n"
+            << "  early, a rank: the same order in one in-order queue a rank: "
+               "NCCL with one communicator\n";
+  Table table;
+  table.add({"schedule", "rounds", "early, a pair", "early, a rank"});
+  for (const Row &row : rows)
+    if (row.why.empty())
+      table.add(
+          {row.name,
+           endText(row.communication, &ExposedCommunication::perRankNs),
+           endText(row.communication, &ExposedCommunication::perPairNs),
+           endText(row.communication, &ExposedCommunication::ownPerRankNs)});
+  table.print(output.os);
 }
 
 const char *csvHead() {

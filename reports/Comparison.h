@@ -66,6 +66,10 @@ public:
   /// outlive this object.
   void showArenas(const PlanFigures &plan);
 
+  /// Also shows with which queues of messages each schedule runs to its end,
+  /// and when. Only with a searched schedule.
+  void showQueues() { hasQueues = true; }
+
   /// Adds the schedule that a search has found. From here on also compares with
   /// the search's bound and shows the cost of communication. Peaks are those of
   /// the fullest rank, or of all if `allRanks` is set. `record` is that of a
@@ -105,6 +109,7 @@ private:
                    const json::SearchRecord *record, bool clipsByNorm = false);
   void noteOthers() const;
   void writeTable() const;
+  void writeQueues() const;
   void writeCsv() const;
   bool isLines() const {
     return style == Style::Json || style == Style::ExplainedJson;
@@ -120,7 +125,7 @@ private:
   const PlanFigures *plan = nullptr;
   Style style;
   ComparisonOutput output;
-  bool allRanks = false;
+  bool allRanks = false, hasQueues = false;
   /// Set by addSearched().
   std::optional<Bound> bound;
   std::string limitOption;

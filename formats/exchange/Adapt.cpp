@@ -101,6 +101,27 @@ void exchange::dropLinkOrders(ExchangedSchedule &schedule,
   schedule.schedule.linkOrders.clear();
 }
 
+std::optional<Fault> exchange::needOneOrder(const ExchangedSchedule &schedule) {
+  std::vector<std::vector<int64_t>> orders(schedule.problem.numStages());
+  for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank)
+    for (Action action : schedule.schedule.rank(rank))
+      if (action.isTask() && action.kind() == ActionKind::Forward)
+        orders[schedule.problem.replicas[action.subject].stage].push_back(
+            int64_t(action.index));
+  for (size_t stage = 1; stage < orders.size(); ++stage)
+    for (size_t i = 0; i + 1 < orders[stage].size(); ++i) {
+      const int64_t here = orders[stage][i], other = orders[0][i];
+      if (here == other)
+        continue;
+      return fail("--ascending: stage 0 runs the forward of micro-batch " +
+                  Twine(other) + " before that of " + Twine(here) +
+                  ", and stage " + Twine(stage) +
+                  " the other way round, so no names of the micro-batches "
+                  "ascend in both");
+    }
+  return std::nullopt;
+}
+
 void exchange::renameToAscend(ExchangedSchedule &schedule,
                               std::vector<std::string> &notes) {
   const int32_t last = schedule.problem.numStages() - 1;

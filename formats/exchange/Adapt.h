@@ -37,10 +37,29 @@ void dropLinkOrders(ExchangedSchedule &schedule,
 void fuseBackwards(ExchangedSchedule &schedule,
                    std::vector<std::string> &notes);
 
+/// The I of these stages become B, and their W are left out. The note has the
+/// predicted times. Fails if the schedule would break a rule, such as a cap on
+/// memory.
+std::optional<Fault> runWholeBackwards(ExchangedSchedule &schedule,
+                                       const std::vector<int32_t> &stages,
+                                       std::vector<std::string> &notes);
+
+/// The changes of backwards that `options` names.
+std::optional<Fault> changeBackwards(ExchangedSchedule &schedule,
+                                     const ExportOptions &options,
+                                     std::vector<std::string> &notes);
+
+/// Makes the second task of a pair a B if the I that it was has become one.
+void renamePairs(ExchangedSchedule &schedule);
+
 /// Renames the micro-batches, which are alike, so that the forwards of the last
 /// stage ascend.
 void renameToAscend(ExchangedSchedule &schedule,
                     std::vector<std::string> &notes);
+
+/// Fails unless the forwards of all stages have one order of micro-batches;
+/// after renameToAscend() all of them ascend.
+std::optional<Fault> needOneOrder(const ExchangedSchedule &schedule);
 
 } // namespace rondo::exchange
 

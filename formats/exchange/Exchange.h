@@ -79,6 +79,13 @@ struct ExportOptions {
   const TorchVersion *torch = &newestTorch();
   /// Adjacent I and W become B if nothing waits for the I.
   bool fuse = false;
+  /// Stages whose I and W become B.
+  std::vector<int32_t> wholeStages;
+  /// The forwards of every stage ascend.
+  bool ascending = false;
+  /// Messages are placed as early as they can be sent, instead of in one order
+  /// for all ranks.
+  bool earlyMessages = false;
   /// The path by which torchtitan finds the CSV.
   std::string csvPath = "schedule.csv";
 };

@@ -134,15 +134,6 @@ void exchange::fuseBackwards(ExchangedSchedule &schedule,
                   " adjacent I and W became B; predicted " +
                   std::to_string(fuser.makespanNs()) + " ns before, " +
                   std::to_string(afterNs) + " ns after");
-  // A pair's second task may have become a B.
-  for (auto &[first, second] : schedule.overlap)
-    if (second.kind() == ActionKind::InputGrad) {
-      const Action backward(ActionKind::Backward, int64_t(second.subject),
-                            int64_t(second.index));
-      const ActionRange order =
-          fused.rank(schedule.problem.rankOf(int32_t(second.subject)));
-      if (std::find(order.begin(), order.end(), backward) != order.end())
-        second = backward;
-    }
   schedule.schedule = std::move(fused);
+  renamePairs(schedule);
 }

@@ -54,8 +54,13 @@ std::optional<Fault> write(const ExchangedSchedule &given,
   ExchangedSchedule schedule = given;
   dropSteps(schedule, notes);
   dropLinkOrders(schedule, notes);
-  if (options.fuse)
-    fuseBackwards(schedule, notes);
+  if (std::optional<Fault> fault = changeBackwards(schedule, options, notes))
+    return fault;
+  if (options.ascending) {
+    if (std::optional<Fault> fault = needOneOrder(schedule))
+      return fault;
+    renameToAscend(schedule, notes);
+  }
   noteSharedWeight(schedule, notes);
   const Problem &problem = schedule.problem;
   bool isPartial = false;
@@ -126,6 +131,10 @@ class RondoSchedule(BaseSchedule):
 } // namespace
 
 Exporter exchange::jaxppExporter() {
-  return {"jaxpp",          "py",     "a class of JaxPP with this schedule",
-          {Part::Schedule}, {"fuse"}, write};
+  return {"jaxpp",
+          "py",
+          "a class of JaxPP with this schedule",
+          {Part::Schedule},
+          {"fuse", "backward", "ascending"},
+          write};
 }

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "formats/exchange/TorchMessages.h"
 #include "formats/exchange/TorchRows.h"
 #include "lowering/Communication.h"
 
@@ -165,6 +166,31 @@ std::vector<TorchCell> withWaits(std::vector<TorchCell> cells) {
   return waiting;
 }
 
+/// Actions that are no messages, with the messages of a program of the same
+/// tasks: gathers stay right before their tasks, reductions right after.
+Program withEarlyMessages(const ExchangedSchedule &schedule,
+                          const Schedule &order) {
+  const Program tasks = insertCommunication(
+      schedule.problem, schedule.schedule,
+      simulate(schedule.problem, schedule.schedule, /*keepTimes=*/true), {});
+  Program program;
+  for (int32_t rank = 0; rank < order.numRanks(); ++rank) {
+    const ActionRange mine = order.rank(rank);
+    int64_t next = 0;
+    for (Action action : tasks.order.rank(rank)) {
+      if (action.isTask())
+        while (mine[next] != action)
+          program.order.append(mine[next++]);
+      next += action.isTask();
+      program.order.append(action);
+    }
+    while (next < mine.size())
+      program.order.append(mine[next++]);
+    program.order.endRank();
+  }
+  return program;
+}
+
 std::optional<Fault> write(const ExchangedSchedule &schedule,
                            const ExportOptions &options, llvm::raw_ostream &os,
                            std::vector<std::string> &notes) {
@@ -183,7 +209,12 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
         .run([&](int64_t i) { return areJoined[begin + i]; }, order, joined);
     order.endRank();
   }
-  const Program program = insertCommunicationInRounds(problem, order, joined);
+  if (options.earlyMessages && llvm::is_contained(joined, true))
+    return fail("--messages early does not go with pairs (OVERLAP_F_B)");
+  const Program program =
+      options.earlyMessages
+          ? withEarlyMessages(*prepared, order)
+          : insertCommunicationInRounds(problem, order, joined);
   TorchRows rows;
   for (int32_t rank = 0; rank < program.order.numRanks(); ++rank) {
     std::vector<TorchCell> &cells = rows.emplace_back();
@@ -208,7 +239,18 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
           "what comes of the other");
     if (options.torch->hasWaits)
       cells = withWaits(std::move(cells));
+    for (size_t column = 0; column < cells.size(); ++column) {
+      cells[column].row = rank + 1;
+      cells[column].column = int64_t(column) + 1;
+    }
   }
+  if (std::optional<Fault> fault =
+          checkMessages(rows, *prepared, *options.torch, Queues::PerRank))
+    return fail((options.earlyMessages
+                     ? "--messages early: the file would hang in PyTorch with "
+                       "NCCL; leave the option out: "
+                     : "the file would hang: ") +
+                llvm::Twine(describe(*fault)));
   notes.push_back("for PyTorch " + std::string(options.torch->name) +
                   "; files with messages are tied to a version (--torch)");
   writeTorchCells(rows, os);
@@ -223,6 +265,6 @@ Exporter exchange::torchCommsExporter() {
           "PyTorch's CSV with messages, reductions and waits "
           "(compute_comms), for one version",
           {Part::Schedule},
-          {"fuse", "torch"},
+          {"fuse", "backward", "ascending", "messages", "torch"},
           write};
 }

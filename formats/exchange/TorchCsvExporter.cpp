@@ -24,6 +24,6 @@ Exporter exchange::torchCsvExporter() {
           "PyTorch's CSV of tasks, which _PipelineScheduleRuntime and "
           "torchtitan load (compute_only)",
           {Part::Schedule},
-          {"fuse", "torch"},
+          {"fuse", "backward", "ascending", "torch"},
           write};
 }

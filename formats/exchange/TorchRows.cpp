@@ -23,8 +23,11 @@ exchange::prepareForTorch(const ExchangedSchedule &schedule,
   ExchangedSchedule prepared = schedule;
   dropSteps(prepared, notes);
   dropLinkOrders(prepared, notes);
-  if (options.fuse)
-    fuseBackwards(prepared, notes);
+  if (std::optional<Fault> fault = changeBackwards(prepared, options, notes))
+    return *fault;
+  if (options.ascending)
+    if (std::optional<Fault> fault = needOneOrder(prepared))
+      return *fault;
   renameToAscend(prepared, notes);
   noteSharedWeight(prepared, notes);
   if (!prepared.overlap.empty() && !options.torch->hasOverlap) {

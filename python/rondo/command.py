@@ -231,6 +231,17 @@ def export(
         return written.read_text(encoding="utf-8")
 
 
+def timed(csv: str, problem: Problem) -> Schedule:
+    """The schedule of a CSV of tasks (torch-csv), with predicted times and memory."""
+    with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
+        problem.write(os.path.join(folder, "problem.json"))
+        pathlib.Path(folder, "tasks.csv").write_text(csv, encoding="utf-8")
+        _call(["import", "torch-csv", "tasks.csv", "--problem", "problem.json",
+               "-o", "schedule.json"], folder)  # fmt: skip
+        output = pathlib.Path(folder, "schedule.json").read_text(encoding="utf-8")
+    return _schedules(output, problem)[0]
+
+
 def show(schedule: Schedule, problem: Problem | None, ending: str) -> str:
     """What `rondo show` draws, in the format of a file with this ending."""
     if ending not in (".html", ".svg", ".json", ".txt"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of DeepSpeed."""
 
-from run import LINE, LOOP, UNEVEN, V, WAVES
+import cases
+from cases import LINE, LOOP, UNEVEN, V, WAVES, predicted
 
 MICROBATCHES, TENSORS = 8, 76
 ZERO = {"zero_optimization": {"stage": 1}}
@@ -11,16 +12,8 @@ FP32_SUMS = {**BF16, "data_types": {"grad_accum_dtype": "fp32"}}
 
 
 def case(name, placement, family=None, limit=0.0, **options):
-    return {
-        "name": name,
-        "placement": placement,
-        "family": family,
-        "microbatches": MICROBATCHES,
-        "limit": limit,
-        # At least this many, of all processes together.
-        "tensors": TENSORS,
-        **options,
-    }
+    options = {"tensors": TENSORS, **options}
+    return cases.case(name, placement, family, limit, microbatches=MICROBATCHES, **options)
 
 
 def plain():
@@ -58,6 +51,13 @@ def features():
     yield case("files of V in 1F1B and waves", V, files=WAVES)
 
 
+def profiles():
+    yield case("profile and use, V", V, profile=True)
+    yield case("profile and use, deferred weights, uneven", UNEVEN, profile=True, split="store")
+    for name, placement in (("linear", LINE), ("V", V)):
+        yield predicted(name, placement, MICROBATCHES, model="sleeping")
+
+
 def refusals():
     yield case("micro-batches", LINE, gas=4, refused="has 8 micro-batches, but DeepSpeed "
                "(gradient_accumulation_steps) has 4")  # fmt: skip
@@ -80,6 +80,8 @@ def data_parallel():
     yield case("ZeRO-1, V", V, config=ZERO)
     yield case("ZeRO-1, uneven", UNEVEN, config=ZERO)
     yield case("ZeRO-1 and bf16, V", V, config=BF16)
+    yield case("profile and use, ZeRO-1, bf16 and sums in fp32, V", V, config=FP32_SUMS,
+               profile=True)  # fmt: skip
     yield case("ZeRO-1, bf16 and sums in fp32, V", V, config=FP32_SUMS)
     yield case("ZeRO-1, bf16 and sums in fp32, waves, deferred weights", WAVES,
                config=FP32_SUMS, split="store")  # fmt: skip
@@ -88,7 +90,7 @@ def data_parallel():
 
 
 def groups():
-    yield "two processes", 2, [*plain(), *features(), *refusals()]
+    yield "two processes", 2, [*plain(), *features(), *profiles(), *refusals()]
     ragged = case("shapes", V, model="shapes", refused="need one shape", ends=True)
     yield "an error of one process", 2, [ragged]
     yield "pp 2 x dp 2", 4, list(data_parallel())

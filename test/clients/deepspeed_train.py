@@ -11,6 +11,7 @@ from deepspeed.pipe import PipelineModule, TiedLayerSpec
 from torch import nn
 
 import report
+import sleeping
 import rondo.deepspeed
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "torch"))
@@ -18,6 +19,7 @@ import model  # noqa: E402
 
 FOLDER, STEPS, SAMPLES = pathlib.Path(sys.argv[1]), 3, 2
 WIDTH, HEADS, LAYERS = 32, 4, 6
+SLEEPERS = 4
 
 
 class Masked(nn.Module):
@@ -62,6 +64,8 @@ def layers_of(kind):
     if kind == "tuple":
         parts = [MaskedEmbedding(WIDTH), *(Masked() for _ in range(LAYERS)), MaskedHead(WIDTH)]
         return parts
+    if kind == "sleeping":
+        return [sleeping.Layer() for _ in range(SLEEPERS)]
     blocks = [model.Block(WIDTH, HEADS) for _ in range(LAYERS)]
     if kind == "tied":
         # One seed for both copies: DeepSpeed sends that of the first rank to the others.
@@ -87,12 +91,16 @@ def data(kind):
         shape = (SAMPLES, model.LENGTH + 1)
         ids = torch.randint(model.VOCABULARY, shape, generator=generator)
         x, y = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+        if kind == "sleeping":
+            x = y = torch.ones(SAMPLES, 64)
         if kind == "tuple":
             x = x, torch.rand(x.shape, generator=generator) > 0.2
         yield x, y
 
 
 def loss_fn(output, target):
+    if output.dim() == 2:
+        return (output - target).square().mean()
     return nn.functional.cross_entropy(output.flatten(0, 1).float(), target.flatten())
 
 
@@ -152,8 +160,20 @@ def train(engine, case):
     return losses
 
 
+def predict(case):
+    """Profiles stages that sleep, and compares the prediction with the run."""
+    plain = rondo.run.Table.plain(case["profiled"], case["microbatches"])
+    engine = engine_of(case, plain)
+    found = rondo.deepspeed.profile(engine, data("sleeping"))
+    engine.use(found.schedule)
+    stream = data("sleeping")
+    return sleeping.report_of(found, lambda: engine.train_batch(data_iter=stream))
+
+
 def run(case):
     data.replicas = torch.distributed.get_world_size() // 2
+    if case.get("model") == "sleeping":
+        return predict(case)
     key = repr([case.get(k) for k in ("model", "config", "pipeline", "optimizer", "evaluate")])
     if "refused" not in case and key not in run.references:
         engine = engine_of(case, None)
@@ -163,6 +183,10 @@ def run(case):
         if "warned" in case:
             warnings.filterwarnings("error", message=f".*{case['warned']}")
         engine = engine_of(case, case["table"])
+    if case.get("profile"):
+        # It must leave the engine as it was.
+        found = rondo.deepspeed.profile(engine, data(case.get("model")), repeats=1)
+        engine.use(found.schedule)
     losses = train(engine, case)
     expected, parameters = run.references[key]
     found = report.gathered(engine.module.named_parameters())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of Megatron Core."""
 
-from run import LINE, LOOP, UNEVEN, V, WAVES
+import cases
+from cases import LINE, LOOP, UNEVEN, V, WAVES, predicted
 
 MICROBATCHES, TENSORS = 8, 100
 # Layers of the stages, of 8.
@@ -9,18 +10,10 @@ LAYOUT = "Ett|t|tt|tt|tL"
 
 
 def case(name, placement, family=None, limit=0.0, **options):
+    options = {"tensors": TENSORS, **options}
     if placement == UNEVEN:
         options.setdefault("layout", LAYOUT)
-    return {
-        "name": name,
-        "placement": placement,
-        "family": family,
-        "microbatches": MICROBATCHES,
-        "limit": limit,
-        # At least this many, of all processes together.
-        "tensors": TENSORS,
-        **options,
-    }
+    return cases.case(name, placement, family, limit, microbatches=MICROBATCHES, **options)
 
 
 def plain():
@@ -42,6 +35,13 @@ def plain():
     yield case("instead of Megatron's own, uneven", UNEVEN, use=True)
 
 
+def profiles():
+    yield case("profile and use, V", V, profile=True)
+    yield case("profile and use, walk, uneven", UNEVEN, profile=True, split="walk")
+    for name, placement in (("linear", LINE), ("V", V)):
+        yield predicted(name, placement, MICROBATCHES)
+
+
 def refusals():
     yield case("micro-batches", LINE, steps_of=4, refused="has 8 micro-batches, but this step")
     yield case("ranks", [0, 1, 2], refused="has 3 ranks, but Megatron's pipeline has 2")
@@ -52,6 +52,11 @@ def refusals():
                config={"gradient_accumulation_fusion": True})  # fmt: skip
     yield case("the walk and recomputation", V, split="walk", recompute=True,
                refused="recompute_granularity")  # fmt: skip
+    delay = {"config": {"delay_wgrad_compute": True}}
+    yield case("delayed weight gradients and the walk", V, split="walk", **delay,
+               refused='delay_wgrad_compute and split="walk"')  # fmt: skip
+    yield case("delayed weight gradients without DDP", V, **delay,
+               refused="needs chunks in a DistributedDataParallel")  # fmt: skip
     yield case("lengths", V, config={"variable_seq_lengths": True}, refused="variable_seq_lengths")
 
 
@@ -61,6 +66,10 @@ def parallel():
     yield case("DDP, overlapped reduction, walk, V", V, ddp=True, split="walk", tensors=200)
     yield case("DDP, reduction at the end, waves", WAVES, ddp=True, overlap=False, tensors=200)
     yield case("DDP, tied embeddings, V", V, ddp=True, tied=True, tensors=200, limit=1e-6)
+    yield case("profile and use, DDP, overlapped reduction, V", V, ddp=True, tensors=200, profile=True)
+    delayed = {"delayed": True, "config": {"delay_wgrad_compute": True}}
+    yield case("delayed weight gradients in queues, V", V, ddp=True, tensors=200, **delayed)
+    yield case("delayed weight gradients in queues, zb-h1", LINE, "zb-h1", ddp=True, tensors=200, **delayed)
     yield case("distributed optimizer, V", V, ddp=True, distributed=True, tensors=200)
 
 
@@ -71,6 +80,6 @@ def tensors():
 
 
 def groups():
-    yield "two processes", 2, [*plain(), *refusals()]
+    yield "two processes", 2, [*plain(), *profiles(), *refusals()]
     yield "pp 2 x dp 2", 4, list(parallel())
     yield "pp 2 x tp 2", 4, list(tensors())

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One process of a run with Megatron Core: megatron_train.py FOLDER."""
 
+import collections
 import functools
 import pathlib
 import sys
@@ -23,6 +24,7 @@ from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec  #
 from megatron.core.transformer import TransformerConfig  # noqa: E402
 
 import report  # noqa: E402
+import sleeping  # noqa: E402
 import rondo.megatron  # noqa: E402
 
 FOLDER, STEPS, SAMPLES = pathlib.Path(sys.argv[1]), 3, 2
@@ -69,7 +71,39 @@ def make_model(case, **options):
     )
 
 
+class _Delayed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, module):
+        ctx.save_for_backward(x)
+        ctx.module = module
+        return x.matmul(weight.t())
 
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        ctx.module.wgrad_store.append((x, grad))
+        return grad.matmul(ctx.module.weight), None, None
+
+
+def delay(module):
+    """A stand-in for Transformer Engine's linear layers with delay_wgrad_compute: weight
+    gradients wait in a queue, and the result is kept if there is none."""
+    module.wgrad_store = collections.deque()
+
+    def forward(x, *arguments, **options):
+        weight = module.weight.detach()
+        y = _Delayed.apply(x, weight, module)
+        if module.skip_bias_add:
+            return y, module.bias
+        return (y if module.bias is None else y + module.bias), None
+
+    def backward_dw():
+        x, grad = module.wgrad_store.popleft()
+        flat = grad.reshape(-1, grad.shape[-1])
+        if module.weight.grad is None:
+            module.weight.grad = flat.t().matmul(x.reshape(-1, x.shape[-1]))
+
+    module.forward, module.backward_dw = forward, backward_dw
 
 
 def names_of(chunk, case):
@@ -244,6 +278,43 @@ def check_tied(chunks, case):
     assert torch.equal(first, last) and first.abs().sum() > 0, "tied weights differ"
 
 
+class SleepingModel(torch.nn.Module):
+    """In the place of a GPTModel: a layer that sleeps, in any stage."""
+
+    def __init__(self, config, pre_process, post_process, pg_collection):
+        super().__init__()
+        self.config, self.layer = config, sleeping.Layer()
+        self.pre_process = pre_process
+        self.share_embeddings_and_output_weights = False
+
+    def set_input_tensor(self, x):
+        self.x = x[0] if isinstance(x, list) else x
+
+    def forward(self, x):
+        return self.layer(x if self.pre_process else self.x)
+
+
+def predict(case):
+    """Profiles stages that sleep, and compares the prediction with the run."""
+    plain = rondo.run.Table.plain(case["profiled"], case["microbatches"])
+    chunks = rondo.megatron.build(plain, config_of(case), SleepingModel)
+
+    def forward_step(data, model):
+        y = model(next(data))
+        return y, lambda y: (y.square().mean(), {"loss": y.mean().detach()})
+
+    def data():
+        while True:
+            yield torch.ones(LENGTH, SAMPLES, 32)
+
+    options = {"forward_step_func": forward_step, "seq_length": LENGTH,
+               "micro_batch_size": SAMPLES}  # fmt: skip
+    found = rondo.megatron.profile(chunks, plain, data_iterator=data(), split="walk", **options)
+    step = rondo.megatron.forward_backward(found.schedule, split="walk")
+    options |= {"model": chunks, "num_microbatches": case["microbatches"]}
+    return sleeping.report_of(found, lambda: step(data_iterator=data(), **options))
+
+
 def run(case):
     tp = case.get("tp", 1)
     if run.tp != tp:
@@ -253,6 +324,8 @@ def run(case):
             tensor_model_parallel_size=tp, pipeline_model_parallel_size=2
         )
         run.tp = tp
+    if "profiled" in case:
+        return predict(case)
     keys = ("tied", "frozen", "recompute", "per_token", "ddp", "overlap", "distributed")
     key = repr([case.get(k) for k in (*keys, "tp", "sequence", "evaluate", "config")])
     if "refused" not in case and key not in run.references:
@@ -278,8 +351,24 @@ def run(case):
             setattr(chunk.config, name, value)
     for chunk in chunks:
         set_weights(chunk, case)
+        if case.get("delayed"):
+            for layer in chunk.decoder.layers:
+                delay(layer.mlp.linear_fc1)
+                delay(layer.mlp.linear_fc2)
     chunks = [wrapped(chunk, case) for chunk in chunks]
     options = {"split": case["split"]} if "split" in case else {}
+    if case.get("profile"):
+        found = rondo.megatron.profile(
+            chunks,
+            table,
+            forward_step_func=functools.partial(forward_step, case),
+            data_iterator=batches(1, 99),
+            seq_length=LENGTH,
+            micro_batch_size=SAMPLES,
+            repeats=1,
+            **options,
+        )
+        table = rondo.run.Table.of(found.schedule)
     if case.get("use"):
         rondo.megatron.use(table, **options)
         step = pipeline_parallel.get_forward_backward_func()

@@ -8,7 +8,6 @@ are run. The last line is `N passed, N failed, N skipped`; the status is 1
 after a failure.
 """
 
-import collections
 import importlib
 import json
 import os
@@ -20,18 +19,13 @@ import time
 import rondo
 
 HERE = pathlib.Path(__file__).resolve().parent
+# After this folder: that one has a run.py too.
+sys.path.append(str(HERE.parent / "torch"))
+import launch  # noqa: E402
+from launch import check  # noqa: E402
+
 # Only ends what hangs: a loaded machine is many times slower.
 SECONDS = 3000
-counts = collections.Counter()
-
-LINE, V, LOOP = [0, 1], [0, 1, 1, 0], [0, 1, 0, 1]
-UNEVEN = [0, 0, 1, 1, 0]
-WAVES = [0, 1, 1, 0, 0, 1, 1, 0]
-
-
-def check(is_good, what):
-    counts["passed" if is_good else "failed"] += 1
-    print(f"{'ok' if is_good else 'FAILED'}  {what}", flush=True)
 
 
 def schedule(placement, microbatches, family=None):
@@ -59,45 +53,6 @@ def schedule(placement, microbatches, family=None):
     return rondo.simulate(problem, family)[0]
 
 
-def run_processes(program, folder, ranks):
-    """True if all ended well in time. All end here, come what may."""
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "GLOO_SOCKET_IFNAME": "lo",
-        "PYTHONWARNINGS": "ignore",
-        "RANK_FILE": str(folder / "store"),
-        "WORLD_SIZE": str(ranks),
-    }
-    processes = []
-    for rank in range(ranks):
-        with open(folder / f"rank{rank}.log", "w") as log:
-            command = [sys.executable, str(HERE / program), str(folder)]
-            processes.append(
-                subprocess.Popen(
-                    command,
-                    env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                )
-            )
-    end = time.monotonic() + SECONDS
-    try:
-        while any(p.poll() is None for p in processes):
-            is_late = time.monotonic() > end
-            if is_late or any(p.poll() not in (None, 0) for p in processes):
-                break
-            time.sleep(0.1)
-        return all(p.poll() == 0 for p in processes)
-    finally:
-        # Others notice that one has failed; if not, they are stopped.
-        for process in processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-
-
 def run_group(client, folder, name, ranks, cases):
     """Cases of one group of processes. Each has a limit of the difference, and may
     expect an error instead."""
@@ -115,7 +70,7 @@ def run_group(client, folder, name, ranks, cases):
                 found.of.write(case["problem"])
     (folder / "cases.json").write_text(json.dumps(cases))
     begin = time.monotonic()
-    is_done = run_processes(f"{client}_train.py", folder, ranks)
+    is_done = launch.run_processes(HERE / f"{client}_train.py", folder, ranks, SECONDS)
     took = time.monotonic() - begin
     reports = []
     for rank in range(ranks):
@@ -148,31 +103,52 @@ def run_group(client, folder, name, ranks, cases):
 
 
 def run_page(client, root):
-    """The program of the client's page, if it has one."""
-    page = (HERE.parent.parent / "docs" / f"{client}.md").read_text()
-    if "```python train.py\n" not in page:
-        return
+    """The program of the client's page. It may need stand-ins for this machine, which
+    sitecustomize.py, in a folder of this client, puts in place."""
+    name = "my_jobs.py" if client == "torchtitan" else "train.py"
+    program = launch.program_of(HERE.parent.parent / "docs" / f"{client}.md", name)
     folder = root / client / "page"
     folder.mkdir(parents=True)
-    program = page.split("```python train.py\n")[1].split("```")[0]
-    (folder / "train.py").write_text(program)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    try:
-        done = subprocess.run(
-            [*command, "--nproc-per-node", "2", "train.py"],
-            cwd=folder,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        said = [line for line in done.stdout.splitlines() if line.startswith("loss ")]
-        is_good = done.returncode == 0 and len(said) == 1
-        check(is_good, f"{client}, the page: {said[0] if is_good else done.stderr[-3000:]}")
-    except subprocess.TimeoutExpired:
-        check(False, f"{client}, the page's program ends within {SECONDS} s")
+    (folder / name).write_text(program)
+    paths = [HERE / "pages" / client, HERE, os.environ["PYTHONPATH"]]
+    where = {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    for words in PAGES[client]:
+        status, said, errors = launch.torchrun(words, folder, SECONDS, environment=where)
+        lines = [*said.splitlines(), *errors.splitlines()]
+        found = [line for line in lines if any(word in line for word in WORDS)]
+        is_good = status == 0 and found
+        what = "; ".join(found) if is_good else f"{said[-1500:]}\n{errors[-3000:]}"
+        check(is_good, f"{client}, the page, {' '.join(map(str, words))[:40]}: {what}")
+
+
+# What the programs of pages print.
+WORDS = ("loss ", "predicted step", "Training completed")
+# The runs of each page's program.
+TITAN = ["--module", "my_jobs", "--config"]
+PAGES = {
+    "deepspeed": [["train.py"]],
+    "megatron": [["train.py"]],
+    "torchtitan": [
+        ["-m", "rondo.torchtitan", "profile", "--placement", "0,1,1,0", "-o", "job", "--steps", "1",
+         "--", *TITAN, "my_llama"],
+        ["-m", "torchtitan.train", *TITAN, "my_searched_llama"],
+    ],
+}  # fmt: skip
+
+
+def run_upstream(client):
+    """The scripts that show what is wrong in the client itself."""
+    for script in sorted((HERE / "upstream").glob(f"{client}_*.py")):
+        if script.stem.endswith("_pip"):
+            done = subprocess.run(
+                [sys.executable, str(script)], capture_output=True, text=True, check=False
+            )
+            status, said, errors = done.returncode, done.stdout, done.stderr
+        else:
+            status, said, errors = launch.torchrun([script], HERE, SECONDS)
+        lines = [line for line in said.splitlines() if "gradient" in line or "Python" in line]
+        what = "; ".join(lines) if status == 0 else f"{said[-1500:]}\n{errors[-1500:]}"
+        check(status == 0, f"{client}, upstream, {script.stem}: {what}")
 
 
 def main():
@@ -190,8 +166,9 @@ def main():
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said = done.stderr.strip()
         check(done.returncode == 0, f"{client}, splits: {said if done.returncode else 'right'}")
-    print(f"{counts['passed']} passed, {counts['failed']} failed, 0 skipped")
-    return 1 if counts["failed"] or not counts["passed"] else 0
+    if not words or "upstream" in words:
+        run_upstream(client)
+    return launch.summary()
 
 
 if __name__ == "__main__":

@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Cases of torchtitan."""
 
-from run import LINE, LOOP, UNEVEN, V
+import cases
+from cases import LINE, LOOP, UNEVEN, V, predicted
 
 MICROBATCHES, TENSORS = 4, 45
 
 
 def case(name, placement, family=None, limit=1e-5, **options):
-    return {
-        "name": name,
-        "placement": placement,
-        "family": family,
-        "microbatches": MICROBATCHES,
-        # Compares the gradients of the first step: AdamW would make much of their rounding.
-        "limit": limit,
-        "tensors": TENSORS,
-        # torchtitan reads files of tasks alone.
-        "kind": "torch-csv",
-        **options,
-    }
+    """Compares the gradients of the first step: AdamW would make much of their rounding.
+    torchtitan reads files of tasks alone."""
+    options = {"tensors": TENSORS, "microbatches": MICROBATCHES, "kind": "torch-csv", **options}
+    return cases.case(name, placement, family, limit, **options)
 
 
 def plain():
@@ -36,5 +29,22 @@ def plain():
                error=True)  # fmt: skip
 
 
+def profiles():
+    yield predicted("V", V, 8)
+
+
+def sharded():
+    """FSDP with 2 shards takes one trainer a process: tensors keep the mesh of an older
+    one. So each case has processes of its own, and the reference is in a file."""
+    name = "pp 2 x dp_shard 2"
+    first = {"name": "FSDP, own 1F1B", "keeps": True, "microbatches": MICROBATCHES,
+             "limit": 0.0, "tensors": 0}  # fmt: skip
+    options = {"tensors": 2 * TENSORS, "takes": True}
+    yield f"{name}, own 1F1B", 4, [first]
+    yield f"{name}, V", 4, [case("FSDP, searched, V", V, **options)]
+
+
 def groups():
     yield "two processes", 2, list(plain())
+    yield "profiles", 2, list(profiles())
+    yield from sharded()

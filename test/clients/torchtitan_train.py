@@ -5,79 +5,34 @@ import functools
 import os
 import pathlib
 import sys
+import time
 import warnings
 import zlib
-from dataclasses import dataclass
 
 import torch
 
-import torchtitan_cpu
+# Before torchtitan, which looks for a device when it is imported.
+import torchtitan_job
 
-torchtitan_cpu.prepare()
+import torch.distributed as dist
+from torch.distributed.fsdp import FSDPModule
+from torchtitan.components.loss import CrossEntropyLoss
+from torchtitan.distributed.activation_checkpoint import SelectiveAC
+from torchtitan.models.llama3.config_registry import llama3_debugmodel
+from torchtitan.models.llama3.model import Llama3TransformerBlock
 
-import torch.distributed as dist  # noqa: E402
-from torchtitan.components.dataloader import BaseDataLoader  # noqa: E402
-from torchtitan.components.loss import CrossEntropyLoss  # noqa: E402
-from torchtitan.components.tokenizer import BaseTokenizer  # noqa: E402
-from torchtitan.distributed.activation_checkpoint import SelectiveAC  # noqa: E402
-from torchtitan.models.llama3.config_registry import llama3_debugmodel  # noqa: E402
+import report
+import sleeping
+import rondo.torchtitan
 
-import report  # noqa: E402
-import rondo.torchtitan  # noqa: E402
-
-FOLDER, STEPS, LENGTH = pathlib.Path(sys.argv[1]), 3, 32
+FOLDER, STEPS = pathlib.Path(sys.argv[1]), 3
 RANK, SIZE = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 
 
-class Tokenizer(BaseTokenizer):
-    @dataclass(kw_only=True, slots=True)
-    class Config(BaseTokenizer.Config):
-        pass
-
-    def __init__(self, config, **options):
-        super().__init__()
-
-    def encode(self, *arguments, **options):
-        return []
-
-    def decode(self, *arguments, **options):
-        return ""
-
-    def get_vocab_size(self):
-        return 256
-
-
-class Data(BaseDataLoader):
-    @dataclass(kw_only=True, slots=True)
-    class Config(BaseDataLoader.Config):
-        pass
-
-    def __init__(self, config, *, dp_rank, local_batch_size, seq_len, **options):
-        self.seed, self.shape = dp_rank, (local_batch_size, seq_len + 1)
-
-    def __iter__(self):
-        generator = torch.Generator().manual_seed(self.seed)
-        while True:
-            ids = torch.randint(256, self.shape, generator=generator)
-            yield {"input": ids[:, :-1].contiguous()}, ids[:, 1:].contiguous()
-
-    def state_dict(self):
-        return {}
-
-    def load_state_dict(self, state):
-        pass
-
-
 def config_of(case):
-    config = llama3_debugmodel()
-    config.tokenizer, config.dataloader = Tokenizer.Config(), Data.Config()
-    config.dump_folder = str(FOLDER / "outputs")
-    config.training.seq_len = LENGTH
+    config = torchtitan_job.prepared(llama3_debugmodel(), FOLDER / "outputs")
     config.training.steps = STEPS
     config.training.local_batch_size = case.get("batch", case["microbatches"])
-    config.training.disable_cuda_graphs = True
-    config.validator.enable = config.checkpoint.enable = False
-    config.debug.print_config = False
     if case.get("loss") != "chunked":
         size = config.loss.loss_fn.global_vocab_size
         config.loss = CrossEntropyLoss.Config(global_vocab_size=size)
@@ -93,21 +48,32 @@ def local(tensor):
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
-def named_parameters(trainer):
+def named(trainer):
+    """Parameters by name; each rank of FSDP has a shard of its own."""
+    shard = RANK % (SIZE // 2)
     for part in trainer.model_parts:
         for name, parameter in part.named_parameters():
-            yield name, local(parameter)
+            yield f"{name} of {shard}", parameter
+
+
+def named_parameters(trainer):
+    for name, parameter in named(trainer):
+        yield name, local(parameter)
 
 
 def named_grads(trainer):
-    for part in trainer.model_parts:
-        for name, parameter in part.named_parameters():
-            yield name, local(parameter.grad)
+    for name, parameter in named(trainer):
+        yield name, local(parameter.grad)
 
 
 def train(config):
     """Gradients of the first step and parameters after the last, by name."""
     trainer = config.build()
+    for part in trainer.model_parts:
+        for module in part.modules():
+            if isinstance(module, FSDPModule):
+                # gloo has no other reduction.
+                module.set_force_sum_reduction_for_comms(True)
     grads = {}
     step = trainer.optimizers.step
 
@@ -128,21 +94,80 @@ def train(config):
     return *found, len(grads)
 
 
+def asleep():
+    """Makes all layers sleep, as well as compute."""
+    original = Llama3TransformerBlock.forward
+
+    def forward(self, x, *arguments, **options):
+        # One parameter of a layer, which the walk must see in one place.
+        last = self.feed_forward.w2
+        last.forward = lambda x: torch.nn.functional.linear(
+            x, sleeping.SleepWeight.apply(last.weight)
+        )
+        return sleeping.SleepInput.apply(original(self, x, *arguments, **options))
+
+    Llama3TransformerBlock.forward = forward
+
+
+def predict(case):
+    """Profiles stages that sleep, and compares the prediction with the pipeline's step."""
+    asleep()
+    found = rondo.torchtitan.profile(config_of(case), case["profiled"])
+    dist.destroy_process_group()
+    run.count += 1
+    start(f"file://{FOLDER}/store{run.count}")
+    config = config_of(case)
+    config.training.steps = sleeping.STEPS + 1
+    csv = FOLDER / f"searched-of-{RANK}.csv"
+    rondo.torchtitan.use(config, found.schedule, csv=csv)
+    trainer = config.build()
+    step, times = trainer.pp_schedule.step, []
+
+    def timed(*arguments, **options):
+        dist.barrier()
+        begin = time.perf_counter_ns()
+        done = step(*arguments, **options)
+        dist.barrier()
+        times.append(time.perf_counter_ns() - begin)
+        return done
+
+    trainer.pp_schedule.step = timed
+    trainer.train()
+    trainer.close()
+    return sleeping.compare(found, times)
+
+
+def start(store):
+    dist.init_process_group = functools.partial(
+        run.init, init_method=store, rank=RANK, world_size=SIZE
+    )
+
+
+def own(case):
+    """torchtitan's own 1F1B."""
+    config = config_of(case)
+    config.parallelism.pipeline_parallel_degree = 2
+    config.parallelism.pipeline_parallel_schedule = "1F1B"
+    return train(config)
+
+
 def run(case):
     if dist.is_initialized():
         dist.barrier()
         dist.destroy_process_group()
     run.count += 1
-    store = f"file://{FOLDER}/store{run.count}"
-    dist.init_process_group = functools.partial(
-        run.init, init_method=store, rank=RANK, world_size=SIZE
-    )
+    start(f"file://{FOLDER}/store{run.count}")
+    if "profiled" in case:
+        return predict(case)
     key = repr(case.get("loss"))
+    reference = FOLDER.parent / f"reference{RANK}.pt"
+    if case.get("keeps"):
+        torch.save(own(case), reference)
+        return {"difference": 0.0, "tensors": 0, "losses": 0.0}
+    if case.get("takes"):
+        run.references[key] = torch.load(reference)
     if "refused" not in case and key not in run.references:
-        config = config_of(case)
-        config.parallelism.pipeline_parallel_degree = 2
-        config.parallelism.pipeline_parallel_schedule = "1F1B"
-        run.references[key] = train(config)
+        run.references[key] = own(case)
         return run(case)
     config = config_of(case)
     options = {"csv": FOLDER / f"{run.count}-of-{RANK}.csv"}

@@ -7,30 +7,23 @@ schedules that PyTorch is known to load or to refuse. The last line is
 `N passed, N failed, N skipped`; the status is 1 after a failure.
 """
 
-import collections
 import json
-import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import time
 
+import launch
 import model
 import torch
+from launch import check
 
 import rondo
 import rondo.torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 MICROBATCHES, SAMPLES, TOLERANCE, SECONDS = 8, 2, 1e-5, 180
-counts = collections.Counter()
-
-
-def check(is_good, what):
-    counts["passed" if is_good else "failed"] += 1
-    print(f"{'ok' if is_good else 'FAILED'}  {what}", flush=True)
 
 
 def problems(placement, name):
@@ -104,40 +97,7 @@ def make_cases(ranks):
 
 
 def run_processes(folder, ranks):
-    """True if all ended well in time. All end here, come what may."""
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "GLOO_SOCKET_IFNAME": "lo",
-        "PYTHONWARNINGS": "ignore",
-    }
-    processes = []
-    for rank in range(ranks):
-        with open(folder / f"rank{rank}.log", "w") as log:
-            command = [sys.executable, str(HERE / "train.py"), str(folder), str(rank)]
-            processes.append(
-                subprocess.Popen(
-                    [*command, str(ranks)],
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                )
-            )
-    end = time.monotonic() + SECONDS
-    try:
-        while any(p.poll() is None for p in processes):
-            is_late = time.monotonic() > end
-            if is_late or any(p.poll() not in (None, 0) for p in processes):
-                break
-            time.sleep(0.1)
-        return all(p.poll() == 0 for p in processes)
-    finally:
-        # Others notice that one has failed; if not, they are stopped.
-        for process in processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
+    return launch.run_processes(HERE / "train.py", folder, ranks, SECONDS, ["RANK", ranks])
 
 
 def run_control(folder):
@@ -161,6 +121,22 @@ def run_control(folder):
     check(found, f"{CONTROL}: {found[1] if found else 'another error: ' + text[-1500:]}")
 
 
+def with_early_messages(cases, folder):
+    """The first of the cases whose messages, placed by Rondo, end in one queue a rank."""
+    for case in cases:
+        schedule = rondo.Schedule.read(folder / case["schedule"])
+        schedule.of = rondo.Problem.read(folder / case["problem"])
+        try:
+            rondo.export("torch-csv-comms", schedule, messages="early")
+        except rondo.RondoError as error:
+            if "would hang" not in str(error) and "OVERLAP" not in str(error):
+                raise
+            continue
+        name = f"{case['name']}, messages by Rondo"
+        return {**case, "name": name, "csv": None, "messages": True, "repeats": 0}
+    raise AssertionError("no schedule ends in one queue a rank")
+
+
 def run_ranks(root, ranks):
     folder = root / f"{ranks}-ranks"
     folder.mkdir(parents=True)
@@ -181,6 +157,7 @@ def run_ranks(root, ranks):
     schedule.of = rondo.Problem.read(folder / first["problem"])
     rondo.export("torch-csv", schedule, output=folder / first["csv"])
     cases.append(first)
+    cases.append(with_early_messages(cases, folder))
     (folder / "cases.json").write_text(json.dumps(cases))
 
     is_done = run_processes(folder, ranks)
@@ -250,27 +227,13 @@ REFUSED = {
 
 def run_page(root):
     """The program of docs/pytorch.md."""
-    page = (HERE.parent.parent / "docs" / "pytorch.md").read_text()
-    program = page.split("```python train.py\n")[1].split("```")[0]
+    program = launch.program_of(HERE.parent.parent / "docs" / "pytorch.md", "train.py")
     lines = sum(bool(line.strip()) for line in program.splitlines())
     (root / "train.py").write_text(program)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    try:
-        done = subprocess.run(
-            [*command, "--nproc-per-node", "2", "train.py"],
-            cwd=root,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-        )
-        said = (done.stdout.strip().splitlines() or [""])[-1]
-        is_good = done.returncode == 0 and said.startswith("loss ")
-        check(is_good and lines <= 20, f"the page's {lines} lines: {said or done.stderr}")
-    except subprocess.TimeoutExpired:
-        check(False, f"the page's program ends within {SECONDS} s")
+    status, said, errors = launch.torchrun(["train.py"], root, SECONDS)
+    last = (said.strip().splitlines() or [""])[-1]
+    is_good = status == 0 and last.startswith("loss ")
+    check(is_good and lines <= 20, f"the page's {lines} lines: {last or errors}")
 
 
 def load_files(files):
@@ -301,8 +264,7 @@ def main():
     run_page(root)
     if len(sys.argv) > 2:
         load_files(pathlib.Path(sys.argv[2]))
-    print(f"{counts['passed']} passed, {counts['failed']} failed, 0 skipped")
-    return 1 if counts["failed"] else 0
+    return launch.summary()
 
 
 sys.exit(main())

@@ -47,7 +47,8 @@ def run_case(case, folder, rank):
     expected_loss = reference(whole, ids, targets, m)
     modules = model.stages(len(placement))
     mine = rondo.torch.make_stages(modules, placement, "cpu")
-    run = rondo.torch.runtime(mine, schedule, model.loss_fn, problem=problem)
+    run = rondo.torch.runtime(mine, schedule, model.loss_fn, problem=problem,
+                              messages=case.get("messages", False))  # fmt: skip
     inputs = [ids] if placement[0] == rank else []
     has_last = placement[-1] == rank
 

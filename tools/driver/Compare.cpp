@@ -223,6 +223,10 @@ int run(const Arguments &arguments) {
   request.costsPath = arguments.text("costs");
   request.search = searchRequest(arguments);
   request.allRanks = arguments.has("all-ranks");
+  request.queues = arguments.has("queues");
+  if (request.queues && (asJson || asCsv))
+    return reportUsage("--queues is for the table; --json and --csv have the "
+                       "times of both queues already");
   const std::string output = arguments.text("output");
   void (*const draw)(raw_ostream &, ArrayRef<curves::Curve>) =
       StringRef(output).ends_with(".svg")    ? curves::writeSvg

@@ -10,6 +10,9 @@ defm output : Value<"output", "FILE",
 defm o : ShortOutput<"FILE">;
 def all_ranks : Switch<"all-ranks",
   "show the peak memory of every rank, not only of the fullest">;
+def queues : Switch<"queues",
+  "also show with which queues of messages each schedule ends, and when: those "
+  "of PyTorch, DeepSpeed and Megatron Core, of gloo, of NCCL">;
 def json : Switch<"json",
   "print one rondo-schedule line per schedule and nothing else">;
 def csv : Switch<"csv",

@@ -63,6 +63,41 @@ int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
              : readLayersOfModule(path, name, costs, schedule);
 }
 
+/// Reads `B:0,2-3`, `B:last` or `B:all`.
+int readWholeStages(const std::string &text, int32_t numStages,
+                    std::vector<int32_t> &stages) {
+  if (text.empty())
+    return Success;
+  const auto fault = [&](const Twine &why) {
+    return reportUsage("--backward is '" + text + "'; " + why);
+  };
+  StringRef list = text;
+  if (!list.consume_front("B:"))
+    return fault("it begins with B: and names stages, such as B:0,2-3");
+  SmallVector<StringRef> parts;
+  list.split(parts, ',');
+  for (StringRef part : parts) {
+    int32_t first = 0, last = numStages - 1;
+    if (part == "last") {
+      first = last;
+    } else if (part != "all") {
+      auto [from, to] = part.split('-');
+      if (from.getAsInteger(10, first) ||
+          (part.contains('-') ? to.getAsInteger(10, last)
+                              : from.getAsInteger(10, last)) ||
+          first < 0 || first > last)
+        return fault("'" + part +
+                     "' is no stage, range of stages, last or all");
+      if (last >= numStages)
+        return fault("the last stage is " + Twine(numStages - 1));
+    }
+    for (int32_t stage = first; stage <= last; ++stage)
+      if (!is_contained(stages, stage))
+        stages.push_back(stage);
+  }
+  return Success;
+}
+
 int run(const Arguments &arguments) {
   const std::vector<std::string> words = arguments.files();
   if (words.empty())
@@ -89,9 +124,15 @@ int run(const Arguments &arguments) {
   if (int code = readTorchVersion(arguments, options.torch))
     return code;
   options.fuse = arguments.has("fuse");
+  options.ascending = arguments.has("ascending");
+  options.earlyMessages = arguments.text("messages") == "early";
   options.csvPath = arguments.text("csv", options.csvPath);
   exchange::ExchangedSchedule schedule;
   if (int code = readInput(arguments, *exporter, path, schedule))
+    return code;
+  if (int code =
+          readWholeStages(arguments.text("backward"),
+                          schedule.problem.numStages(), options.wholeStages))
     return code;
   std::vector<std::string> notes;
   std::string text;
@@ -112,7 +153,8 @@ int run(const Arguments &arguments) {
                Twine(schedule.problem.iterations) +
                "; --problem-output FILE writes its problem");
   if (!schedule.hasTimes &&
-      (options.fuse || is_contained(exporter->needs, exchange::Part::Times)))
+      (options.fuse || !options.wholeStages.empty() ||
+       is_contained(exporter->needs, exchange::Part::Times)))
     reportNote("times are those of F, I and W of 1 ns each; --problem FILE "
                "gives the real ones");
   reportWritten(output,
@@ -126,7 +168,7 @@ const Command &exportCommand() {
   static const Command command{
       130,
       "export",
-      "write a schedule for PyTorch, torchtitan, Megatron-LM or JaxPP",
+      "write a schedule for PyTorch, torchtitan, Megatron-LM, JaxPP or Primus",
       optionTable(),
       {"KIND FILE.mlir [--schedule NAME] [-o FILE] [OPTIONS]",
        "KIND SCHEDULE.json [--problem FILE] [-o FILE] [OPTIONS]"},

@@ -18,7 +18,18 @@ defm line : Value<"line", "N",
   [Positive]>;
 def fuse : Switch<"fuse",
   "adjacent I and W become B if nothing waits for the I (torch-csv, "
-  "torch-csv-comms, jaxpp)">;
+  "torch-csv-comms, jaxpp, primus)">;
+defm backward : Value<"backward", "B:STAGES",
+  "run whole backwards in these stages, such as B:0,2-3, B:last or B:all, and "
+  "say how the predicted time changes (torch-csv, torch-csv-comms, jaxpp, "
+  "primus)">;
+def ascending : Switch<"ascending",
+  "rename micro-batches so that the forwards of every stage ascend; an error "
+  "if no names do (torch-csv, torch-csv-comms, jaxpp, primus)">;
+defm messages : Choice<"messages", "rounds,early",
+  "where messages are placed: in one order for all ranks, or as early as they "
+  "can be sent if that is proved to end in one in-order queue a rank "
+  "(torch-csv-comms; default rounds)">;
 defm torch : Value<"torch", "VERSION",
   "the version of PyTorch that reads it, from 2.7 to 2.15 (torch-csv, "
   "torch-csv-comms; default 2.15)">;

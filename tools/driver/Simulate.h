@@ -36,6 +36,8 @@ struct SimulateRequest {
   /// Needs a rondo-problem file.
   WindowRequest window;
   bool allRanks = false;
+  /// Also prints when each schedule ends, by the queues of messages.
+  bool queues = false;
   /// Comparisons append their curves to this list; null: no curves are kept.
   std::vector<curves::Curve> *curves = nullptr;
 };

@@ -219,6 +219,8 @@ void addSearched(Comparison &comparison, const SimulateRequest &request,
   const SearchResult found = runSearch(problem, *request.search, plan);
   comparison.addSearched(found, request.search->recordOf(found),
                          request.search->limitOption(), request.allRanks);
+  if (request.queues)
+    comparison.showQueues();
 }
 
 int exitCodeOf(const std::vector<ComparisonOutcome> &outcomes) {

@@ -2,10 +2,17 @@
 """Rondo's schedules in DeepSpeed: docs/deepspeed.md.
 
 `PipelineModule` places layers as a schedule does, and `initialize` makes an engine whose
-train_batch and eval_batch run it. All else is DeepSpeed's own.
+train_batch and eval_batch run it. `profile` measures its stages and searches. All else
+is DeepSpeed's own.
 """
 
-from .engine import PipelineEngine, initialize
-from .module import PipelineModule
+from ..run.versions import need
 
-__all__ = ["PipelineEngine", "PipelineModule", "initialize"]
+need("torch", "pip install torch==2.15.0")
+need("deepspeed", "DS_BUILD_OPS=0 pip install --no-build-isolation deepspeed==0.19.8")
+
+from .engine import PipelineEngine, initialize  # noqa: E402
+from .module import PipelineModule  # noqa: E402
+from .profile import profile  # noqa: E402
+
+__all__ = ["PipelineEngine", "PipelineModule", "initialize", "profile"]

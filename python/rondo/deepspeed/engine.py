@@ -8,13 +8,14 @@ from typing import Any
 
 import deepspeed
 
+from ..problem import Problem
 from ..run import Table, run
 from ..run.tensors import TensorHooks
 from . import private
 from .module import PipelineModule
 
 
-class _Hooks(TensorHooks):
+class Hooks(TensorHooks):
     def __init__(self, engine: PipelineEngine, table: Table):
         ranks = [engine.grid.stage_to_global(r) for r in range(table.num_ranks)]
         super().__init__(
@@ -83,11 +84,14 @@ class PipelineEngine(private.StagedEngine):
                 stacklevel=2,
             )
         # Keys: whether it is an evaluation, and the number of micro-batches.
-        self._hooks: dict[tuple[bool, int], _Hooks] = {}
+        self._hooks: dict[tuple[bool, int], Hooks] = {}
 
     def check_checkpoints(self) -> None:
-        stages = self.module.stages
-        is_split = any(self.table.has_split_backwards(s) for s in stages)
+        self.check_split(self.table)
+
+    def check_split(self, table: Table) -> None:
+        """Raises ValueError unless the stages can run the I and W of a table."""
+        is_split = any(table.has_split_backwards(s) for s in self.module.stages)
         if self.has_own_checkpoints() and is_split and self.module.split == "walk":
             raise ValueError(
                 "DeepSpeed's activation checkpoints do not go with I and W by "
@@ -105,7 +109,7 @@ class PipelineEngine(private.StagedEngine):
                     if is_own
                     else Table.forwards(table.placement, microbatches)
                 )
-            hooks = _Hooks(self, table)
+            hooks = Hooks(self, table)
             hooks.exchange_shapes()
             self._hooks[key] = hooks
         hooks = self._hooks[key]
@@ -114,6 +118,19 @@ class PipelineEngine(private.StagedEngine):
             self.check_checkpoints()
             self.before_weight()
         run(hooks.table, hooks.rank, hooks, forward_only=forward_only)
+
+    def use(self, schedule: Any, *, problem: Problem | None = None) -> None:
+        """From the next step on runs another schedule with the same placement. All
+        processes call it together."""
+        table = Table.of(schedule, problem)
+        table.check()
+        if table.placement != self.table.placement:
+            raise ValueError(
+                f"{table.name} places the stages on ranks {table.placement}, but the "
+                f"model was built for {self.table.placement}: make a PipelineModule with it"
+            )
+        object.__setattr__(self.module, "table", table)
+        self.check_job()
 
     def reset_activation_shape(self) -> None:
         """To be called on all ranks before the shapes of micro-batches change."""

@@ -130,6 +130,18 @@ class _Steps(instructions.PipeSchedule):
         return 1
 
 
+# What a forward changes in an engine.
+_OF_STEP = (
+    "training_dataloader",
+    "data_iterator",
+    "batches",
+    "microbatch",
+    "loss",
+    "total_loss",
+    "total_additional_losses",
+    "agg_additional_losses",
+)
+
 # The engine's __init__ asks for first and last rank, not for stages.
 _STARTING = object()
 
@@ -148,6 +160,7 @@ class StagedEngine(PipelineEngine):
         self.batches: list[Any] = []
         self.microbatch = 0
         self.offset = 0
+        self.is_trial = False
         self.check_job()
 
     @property
@@ -219,6 +232,37 @@ class StagedEngine(PipelineEngine):
                 values[0] = None
         self.offset += microbatches
 
+    def pipeline_group(self) -> Any:
+        return self.grid.get_pipe_parallel_group()
+
+    @contextlib.contextmanager
+    def trial(self, data_iter: Any, microbatches: int) -> Iterator[None]:
+        """While stages run without a step: with these data, and without a trace in the
+        engine."""
+        kept = {name: getattr(self, name) for name in _OF_STEP if hasattr(self, name)}
+        for name, value in kept.items():
+            if isinstance(value, dict):
+                kept[name] = dict(value)
+        training = self.module.training
+        self.module.train()
+        self._reserve_pipe_buffers(1)
+        self.total_loss = self.total_additional_losses = None
+        if self.has_data:
+            self.set_dataiterator(data_iter)
+            self.batches = [super(StagedEngine, self)._next_batch() for _ in range(microbatches)]
+        self._running_engine_backward = self.is_trial = self._compute_loss = True
+        self.fwd_outputs: list[Any] = []
+        try:
+            yield
+        finally:
+            self._running_engine_backward = self.is_trial = False
+            self.module.train(training)
+            for values in self.pipe_buffers.values():
+                for place in range(len(values)):
+                    values[place] = None
+            for name, value in kept.items():
+                setattr(self, name, value)
+
     def _next_batch(self) -> Any:
         return self.batches[self.microbatch]
 
@@ -279,7 +323,7 @@ class StagedEngine(PipelineEngine):
 
     def after_weight(self) -> None:
         """Adds low precision gradients to those of high precision."""
-        if self.using_bf16_optimizer:
+        if self.using_bf16_optimizer and not self.is_trial:
             self.optimizer.update_hp_grads(clear_lp_grads=False)
             self.optimizer.clear_lp_grads(set_to_none=True)
 

@@ -121,7 +121,7 @@ class TiedEmbedding:
             if self.first is not None and self.last is not None:
                 self.last.copy_(self.first)
         elif self.group is not None and (self.first is not None or self.last is not None):
-            weight = self.last if self.first is None else self.first
+            weight: Any = self.last if self.first is None else self.first
             dist.broadcast(weight.data, self.source, group=self.group)
 
     def add_gradients(self) -> None:

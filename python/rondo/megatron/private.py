@@ -170,6 +170,12 @@ def has_overlapped_reduction(chunk: Any) -> bool:
     return bool(settings is not None and settings.overlap_grad_reduce)
 
 
+def clear_main_grads(chunk: Any) -> None:
+    """What a DistributedDataParallel has added up."""
+    if hasattr(chunk, "zero_grad_buffer"):
+        chunk.zero_grad_buffer()
+
+
 def start_reduction(chunk: Any) -> None:
     """Starts to reduce all gradients of a chunk, within its no_sync()."""
     for group in chunk.bucket_groups + chunk.expert_parallel_bucket_groups:
@@ -205,6 +211,28 @@ def replace_schedule(function: Callable[..., Any]) -> None:
             module = importlib.import_module(name)
             if hasattr(module, "get_forward_backward_func"):
                 setattr(module, "get_forward_backward_func", get_forward_backward_func)
+
+
+def has_delayed_gradients(config: Any) -> bool:
+    return bool(getattr(config, "delay_wgrad_compute", False))
+
+
+def delayed_linears(chunk: Any) -> list[Any]:
+    """The layers of Transformer Engine that keep their weight gradients in a queue until
+    backward_dw(). Layers that only pass backward_dw() on have no queue."""
+    return [
+        module
+        for module in chunk.modules()
+        if hasattr(module, "wgrad_store") and hasattr(module, "backward_dw")
+    ]
+
+
+def run_delayed(linears: Sequence[Any]) -> None:
+    """W of one micro-batch: the oldest in each queue. Without fused addition the result
+    is in `grad` of the weight, and only if that is None."""
+    with torch.no_grad():
+        for linear in linears:
+            linear.backward_dw()
 
 
 class _Linear(torch.autograd.Function):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 import torch
 import torch.distributed as dist
@@ -18,7 +18,7 @@ from . import private
 from .chunks import TiedEmbedding
 
 
-class _Data:
+class Data:
     """Gives the chunks of a rank their micro-batches by index. Each forward takes at
     most one. Iterators that are one object are read once for all their chunks."""
 
@@ -38,7 +38,7 @@ class _Data:
         yield found[microbatch]
 
 
-class _Hooks(TensorHooks):
+class Hooks(TensorHooks):
     def __init__(self, step: Any, table: Table, chunks: list[Any], split: str):
         group = private.pipeline_group()
         ranks = dist.get_process_group_ranks(group)
@@ -52,6 +52,11 @@ class _Hooks(TensorHooks):
             s: [p for p in chunk.parameters() if p.requires_grad]
             for s, chunk in self.chunks.items()
         }
+        # Layers that leave W in a queue of their own.
+        self.delayed: dict[int, list[Any]] = {}
+        if private.has_delayed_gradients(step["config"]):
+            for s, chunk in self.chunks.items():
+                self.delayed[s] = private.delayed_linears(chunk)
         self.ran: set[int] = set()
         self.tokens: Any = 0
         self.losses: list[Any] = []
@@ -91,12 +96,41 @@ class _Hooks(TensorHooks):
                 y = scale(y)
         return y
 
+    def weight_grad(self, stage: int, microbatch: int, token: Any) -> None:
+        super().weight_grad(stage, microbatch, token)
+        private.run_delayed(self.delayed.get(stage, []))
+
+    def backward(self, stage: int, microbatch: int, y: Any, grad: Any, x: Any) -> None:
+        super().backward(stage, microbatch, y, grad, x)
+        private.run_delayed(self.delayed.get(stage, []))
+
     def after_weight(self, stage: int, microbatch: int) -> None:
         private.add_to_main_grads(self.of_stage[stage])
 
     def reduce(self, stage: int) -> None:
         if private.has_overlapped_reduction(self.chunks[stage]):
             private.start_reduction(self.chunks[stage])
+
+
+def refuse(config: Any, split: str, table: Table, chunks: Sequence[Any]) -> None:
+    """Raises ValueError for settings that do not go with a schedule."""
+    is_split = any(table.has_split_backwards(s) for s in range(table.num_stages))
+    for is_set, why in _refusals(config, split, is_split):
+        if is_set:
+            raise ValueError(f"cannot run a schedule with {why}")
+    if not private.has_delayed_gradients(config):
+        return
+    late = table.out_of_queue()
+    if late is not None:
+        raise ValueError(
+            f"cannot run a schedule with delay_wgrad_compute: {late[0]} comes when "
+            f"micro-batch {late[1]} is first in the layers' queues of weight gradients"
+        )
+    if not all(hasattr(p, "main_grad") for c in chunks for p in c.parameters()):
+        raise ValueError(
+            "delay_wgrad_compute needs chunks in a DistributedDataParallel: without one "
+            "the layers keep the gradient of one micro-batch alone"
+        )
 
 
 def _refusals(config: Any, split: str, is_split: bool) -> list[tuple[bool, str]]:
@@ -111,8 +145,8 @@ def _refusals(config: Any, split: str, is_split: bool) -> list[tuple[bool, str]]
         (has("mtp_num_layers"), "mtp_num_layers: its stage has no place in a table"),
         (has("defer_embedding_wgrad_compute"),
          "defer_embedding_wgrad_compute: W does what it defers"),
-        (has("delay_wgrad_compute"),
-         "delay_wgrad_compute: nothing would run the weight gradients that it delays"),
+        (walks and has("delay_wgrad_compute"),
+         'delay_wgrad_compute and split="walk": use split="store"'),
         (has("fine_grained_activation_offloading"), "fine_grained_activation_offloading"),
         (getattr(config, "cuda_graph_impl", None) == "local", 'cuda_graph_impl "local"'),
         (has("overlap_moe_expert_parallel_comm"), "overlap_moe_expert_parallel_comm"),
@@ -191,9 +225,7 @@ def forward_backward(
                 f"rank {group.rank()} has {len(stages)} stages in {table.name}, but was "
                 f"given {len(chunks)} model chunks: make them with rondo.megatron.build"
             )
-        for is_set, why in _refusals(config, split, is_split):
-            if is_set:
-                raise ValueError(f"cannot run a schedule with {why}")
+        refuse(config, split, table, chunks)
         if forward_only and num_microbatches != table.microbatches:
             rows = Table.forwards(table.placement, num_microbatches)
         else:
@@ -205,13 +237,13 @@ def forward_backward(
             iterators = [data_iterator] * len(chunks)
         settings = {
             "forward_step_func": forward_step_func,
-            "data": _Data(list(iterators)),
+            "data": Data(list(iterators)),
             "config": config,
             "groups": groups,
             "collect_non_loss_data": collect_non_loss_data,
             "marks_first": not forward_only or first_val_step is not False,
         }
-        hooks = _Hooks(settings, rows, chunks, split)
+        hooks = Hooks(settings, rows, chunks, split)
         shape = private.shape_of_message(
             config, groups, seq_length, micro_batch_size, decoder_seq_length
         )
@@ -245,7 +277,7 @@ def forward_backward(
 
 
 def _finalize(
-    hooks: _Hooks,
+    hooks: Hooks,
     chunks: list[Any],
     config: Any,
     groups: Any,

@@ -6,7 +6,7 @@ the Hooks of a client. `rondo.run.tensors` has the hooks of clients that pass
 tensors, and is the only part that needs PyTorch.
 """
 
-from .runner import Hooks, run
+from .runner import Hooks, Trace, run
 from .table import Action, Table, TableError
 from .versions import UnsupportedVersion, UntriedVersion, check_version
 
@@ -15,6 +15,7 @@ __all__ = [
     "Hooks",
     "Table",
     "TableError",
+    "Trace",
     "UnsupportedVersion",
     "UntriedVersion",
     "check_version",

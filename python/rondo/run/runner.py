@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from .table import Table
@@ -60,10 +61,36 @@ class Hooks:
         raise NotImplementedError
 
 
-def run(table: Table, rank: int, hooks: Hooks, *, forward_only: bool = False) -> None:
+class Trace:
+    """Gets the times of a step, in ns. An action's own time is without the wait for
+    what it needs."""
+
+    def action(self, stage: int, kind: str, microbatch: int, took: int) -> None:
+        """After each action, WAIT_SEND_F and WAIT_SEND_B too."""
+
+    def waited(self, took: int) -> None:
+        """After each wait of a task for a message."""
+
+    def synchronize(self) -> None:
+        """Before each look at the clock: ends what the device still runs."""
+
+
+def run(
+    table: Table,
+    rank: int,
+    hooks: Hooks,
+    *,
+    forward_only: bool = False,
+    trace: Trace | None = None,
+) -> None:
     """Runs one step of a rank. With `forward_only` the table is one of
     Table.forward_only(), and values are dropped once they were passed on."""
-    _Step(table, rank, hooks, forward_only).run()
+    if trace is None:
+        _Step(table, rank, hooks, forward_only).run()
+        return
+    step = _TracedStep(table, rank, hooks, forward_only)
+    step.trace = trace
+    step.run()
 
 
 _Key = tuple[int, int]
@@ -83,27 +110,30 @@ class _Step:
         self.sends: dict[tuple[str, int, int], Any] = {}
 
     def run(self) -> None:
-        actions = {
-            "F": self.forward,
-            "I": self.input_grad,
-            "W": self.weight_grad,
-            "B": self.backward,
-        }
         for stage, kind, index in self.table.rows[self.rank]:
-            if kind in actions:
-                actions[kind](stage, index)
-            elif kind.startswith("SEND_"):
-                self.send(stage, kind[-1], index)
-            elif kind.startswith("RECV_"):
-                peer = self.neighbour(stage, kind[-1], sends=False)
-                received = self.hooks.receive(stage, kind[-1], self.table.placement[peer])
-                self.incoming[kind[-1], stage, index] = received
-            elif kind.startswith("WAIT_SEND_"):
-                self.hooks.wait(self.sends.pop((kind[-1], stage, index)))
-            elif kind == "REDUCE_GRAD":
-                self.hooks.reduce(stage)
+            self.act(stage, kind, index)
         for work in self.sends.values():
             self.hooks.wait(work)
+
+    def act(self, stage: int, kind: str, index: int) -> None:
+        if kind == "F":
+            self.forward(stage, index)
+        elif kind == "I":
+            self.input_grad(stage, index)
+        elif kind == "W":
+            self.weight_grad(stage, index)
+        elif kind == "B":
+            self.backward(stage, index)
+        elif kind.startswith("SEND_"):
+            self.send(stage, kind[-1], index)
+        elif kind.startswith("RECV_"):
+            peer = self.neighbour(stage, kind[-1], sends=False)
+            received = self.hooks.receive(stage, kind[-1], self.table.placement[peer])
+            self.incoming[kind[-1], stage, index] = received
+        elif kind.startswith("WAIT_SEND_"):
+            self.hooks.wait(self.sends.pop((kind[-1], stage, index)))
+        elif kind == "REDUCE_GRAD":
+            self.hooks.reduce(stage)
 
     def neighbour(self, stage: int, kind: str, *, sends: bool) -> int:
         return stage + 1 if (kind == "F") == sends else stage - 1
@@ -112,8 +142,11 @@ class _Step:
         """The activation or gradient that a task needs."""
         value, work = self.incoming.pop((kind, stage, index))
         if work is not None:
-            self.hooks.wait(work)
+            self.wait(work)
         return value
+
+    def wait(self, work: Any) -> None:
+        self.hooks.wait(work)
 
     def give(self, kind: str, stage: int, index: int, value: Any) -> None:
         """Passes on what a task has made: to a stage of this rank, or to a message."""
@@ -166,3 +199,26 @@ class _Step:
         if stage > 0:
             self.give("B", stage, index, self.hooks.gradient(stage, x))
         self.hooks.after_weight(stage, index)
+
+
+class _TracedStep(_Step):
+    trace: Trace
+
+    def __init__(self, *arguments: Any):
+        super().__init__(*arguments)
+        self.waited = 0
+
+    def act(self, stage: int, kind: str, index: int) -> None:
+        self.waited = 0
+        self.trace.synchronize()
+        begin = time.perf_counter_ns()
+        super().act(stage, kind, index)
+        self.trace.synchronize()
+        took = time.perf_counter_ns() - begin
+        self.trace.action(stage, kind, index, took - self.waited)
+
+    def wait(self, work: Any) -> None:
+        begin = time.perf_counter_ns()
+        super().wait(work)
+        self.waited = time.perf_counter_ns() - begin
+        self.trace.waited(self.waited)

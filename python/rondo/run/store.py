@@ -27,8 +27,31 @@ def defer(closure: Closure) -> None:
             closure()
 
 
-class Store:
-    """How a backward is split: see Walk, which has the same methods."""
+class Split:
+    """How a backward is split. `outputs` are those that require gradients, in the order
+    of `grads`, which is None for a loss; `inputs` are those that require gradients."""
+
+    def input_grad(
+        self,
+        outputs: Sequence[Any],
+        grads: Sequence[Any] | None,
+        inputs: Sequence[Any],
+        parameters: Sequence[Any],
+        stage: int = 0,
+    ) -> Any:
+        """I: leaves gradients in the inputs. The result is for weight_grad."""
+        raise NotImplementedError
+
+    def weight_grad(self, token: Any, parameters: Sequence[Any]) -> None:
+        """W: adds to the gradients of the parameters."""
+        raise NotImplementedError
+
+    def backward(self, outputs: Sequence[Any], grads: Sequence[Any] | None) -> None:
+        """B: both."""
+        torch.autograd.backward(list(outputs), None if grads is None else list(grads))
+
+
+class Store(Split):
 
     def input_grad(
         self,
@@ -52,9 +75,6 @@ class Store:
             for closure in token:
                 closure()
         token.clear()
-
-    def backward(self, outputs: Sequence[Any], grads: Sequence[Any] | None) -> None:
-        torch.autograd.backward(list(outputs), None if grads is None else list(grads))
 
 
 def add_gradient(parameter: Any, grad: Any) -> None:

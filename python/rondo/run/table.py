@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import deque
 from typing import TYPE_CHECKING, Iterable, NamedTuple, Sequence
 
 from .. import command
@@ -105,6 +106,33 @@ class Table:
                 rows[placement[stage + 1]].append(Action(stage + 1, "RECV_F", index))
         return Table(rows, f"an evaluation of {microbatches} micro-batches")
 
+    @staticmethod
+    def plain(placement: Sequence[int], microbatches: int, *, whole: int = 0) -> Table:
+        """A table to begin with: all forwards, then all backwards as I and W, or as B
+        for the last `whole` micro-batches. It keeps the activations of all of them."""
+        found = Table.forwards(placement, microbatches)
+        rows, last = found.rows, len(placement) - 1
+        order = sorted((m + last - s, s, m) for s in range(last + 1) for m in range(microbatches))
+        for _, stage, index in order:
+            here = rows[placement[stage]]
+            is_whole = index >= microbatches - whole
+            here.append(Action(stage, "B" if is_whole else "I", index))
+            if stage > 0 and placement[stage] != placement[stage - 1]:
+                if index > 0:
+                    here.append(Action(stage, "WAIT_SEND_B", index - 1))
+                here.append(Action(stage, "SEND_B", index))
+                rows[placement[stage - 1]].append(Action(stage - 1, "RECV_B", index))
+            if not is_whole:
+                here.append(Action(stage, "W", index))
+            if index == microbatches - 1:
+                here.append(Action(stage, "REDUCE_GRAD", -1))
+        return Table(rows, f"all forwards, then all backwards of {microbatches} micro-batches")
+
+    def tasks_csv(self) -> str:
+        """The tasks alone, as `rondo export torch-csv` writes them."""
+        rows = [[str(a) for a in row if a.kind in TASKS] for row in self.rows]
+        return "".join(",".join(row) + "\n" for row in rows)
+
     def _place(self) -> list[int]:
         ranks: dict[int, int] = {}
         for rank, row in enumerate(self.rows):
@@ -159,6 +187,24 @@ class Table:
                     if before is not None and before.microbatch > action.microbatch:
                         return before, action
                     newest[action.stage] = action
+        return None
+
+    def out_of_queue(self) -> tuple[Action, int] | None:
+        """A W (or B) that does not come in the order of its stage's I, and the micro-batch
+        whose turn it is: for clients that keep weight gradients in a queue a stage. A
+        stage 0 has no I; its W is a whole backward."""
+        queues: dict[int, deque[int]] = {}
+        for row in self.rows:
+            for action in row:
+                stage, kind, index = action
+                queue = queues.setdefault(stage, deque())
+                if (kind == "I" and stage > 0) or kind == "B" or (kind == "W" and stage == 0):
+                    queue.append(index)
+                if kind in ("W", "B"):
+                    # Without an I it is check()'s to say so.
+                    first = queue.popleft() if queue else index
+                    if first != index:
+                        return action, first
         return None
 
     def has_split_backwards(self, stage: int) -> bool:

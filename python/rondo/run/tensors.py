@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 
 from .runner import Hooks
-from .store import Store
+from .store import Split, Store
 from .table import Table
 from .walk import Walk
 
@@ -112,7 +112,7 @@ class TensorHooks(Hooks):
         self.table, self.rank = table, rank
         self.ranks = list(ranks) if ranks is not None else list(range(table.num_ranks))
         self.device, self.group = device, group
-        self.split: Any = Walk() if split == "walk" else Store()
+        self.split: Split = Walk() if split == "walk" else Store()
         # Shapes of the input and of the output of each stage.
         self.inputs: dict[int, Shapes] = {}
         self.outputs: dict[int, Shapes] = {}

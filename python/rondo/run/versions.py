@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from typing import Sequence
 
@@ -13,6 +14,16 @@ class UntriedVersion(UserWarning):
 
 class UnsupportedVersion(RuntimeError):
     """A client's version that lacks what Rondo uses of it."""
+
+
+def need(package: str, command: str) -> None:
+    """Raises ImportError, with the command that installs it, if a package is missing."""
+    try:
+        found = importlib.util.find_spec(package)
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise ImportError(f"{package} is not installed: {command}", name=package)
 
 
 def check_version(

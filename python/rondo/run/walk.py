@@ -10,15 +10,11 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-import torch
-
 from ..torch import private
+from .store import Split
 
 
-class Walk:
-    """How a backward is split. `outputs` are those that require gradients, in the order
-    of `grads`, which is None for a loss; `inputs` are those that require gradients."""
-
+class Walk(Split):
     def __init__(self) -> None:
         self.checked: set[int] = set()
 
@@ -30,7 +26,6 @@ class Walk:
         parameters: Sequence[Any],
         stage: int = 0,
     ) -> Any:
-        """I: leaves gradients in the inputs. The result is for weight_grad."""
         if not inputs:
             # All of the backward is W.
             return outputs, grads
@@ -41,15 +36,10 @@ class Walk:
         return private.input_gradients(edges, found, list(inputs), list(parameters))
 
     def weight_grad(self, token: Any, parameters: Sequence[Any]) -> None:
-        """W: adds to the gradients of the parameters."""
         if isinstance(token, tuple):
             self.backward(*token)
         else:
             private.weight_gradients(list(parameters), token)
-
-    def backward(self, outputs: Sequence[Any], grads: Sequence[Any] | None) -> None:
-        """B: both."""
-        torch.autograd.backward(list(outputs), None if grads is None else list(grads))
 
 
 def _nodes_below(roots: Sequence[Any]) -> set[Any]:

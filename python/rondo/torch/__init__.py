@@ -8,9 +8,13 @@ layers for programs without Python: docs/export.md.
 
 from typing import Any
 
-from .host import profile_host
-from .profile import profile_stages
-from .run import make_stages, placement, runtime
+from ..run.versions import need
+
+need("torch", 'pip install "torch>=2.7,<2.16"')
+
+from .host import profile_host  # noqa: E402
+from .profile import profile_stages  # noqa: E402
+from .run import make_stages, placement, runtime  # noqa: E402
 
 __all__ = [
     "export_stages",

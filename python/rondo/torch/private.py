@@ -2,8 +2,7 @@
 """All private names of PyTorch that the package uses.
 
 Versions that were tried are listed in docs/pytorch.md. 2.6 and older have no
-`scale_grads`, or no I. Only compute_only is loaded: the other format is tied to a
-version of PyTorch.
+`scale_grads`, or no I.
 """
 
 from __future__ import annotations
@@ -11,13 +10,21 @@ from __future__ import annotations
 from typing import Any, Callable, Sequence
 
 import torch
-from torch.distributed.pipelining import schedules
-from torch.distributed.pipelining._backward import (
-    stage_backward as _backward,
-    stage_backward_input as _backward_input,
-    stage_backward_weight as _backward_weight,
-    _get_grad_fn_or_grad_acc,
-)
+
+TRIED = "2.7 to 2.15"
+try:
+    from torch.distributed.pipelining import schedules
+    from torch.distributed.pipelining._backward import (
+        stage_backward as _backward,
+        stage_backward_input as _backward_input,
+        stage_backward_weight as _backward_weight,
+        _get_grad_fn_or_grad_acc,
+    )
+except ImportError as error:
+    raise ImportError(
+        f"PyTorch {torch.__version__} lacks what rondo.torch uses of it: {error}; "
+        f"tried: {TRIED}"
+    ) from None
 
 
 def input_gradients(
@@ -74,14 +81,16 @@ def load_runtime(
     microbatches: int,
     loss_fn: Callable[..., Any] | None,
     path: str,
+    format: str = "compute_only",
     **options: Any,
 ) -> Any:
-    """PyTorch's runtime with the schedule of a CSV file. Up to 2.9 `scale_grads`
+    """PyTorch's runtime with the schedule of a CSV file, of tasks alone (compute_only) or
+    with messages (compute_comms). Up to 2.9 `scale_grads`
     scales only B, so it is off, and the loss is divided instead."""
     runtime = schedules._PipelineScheduleRuntime(
         stages, microbatches, loss_fn=loss_fn, scale_grads=False, **options
     )
-    runtime._load_csv(path, format="compute_only")
+    runtime._load_csv(path, format=format)
     if (2, 9) <= version() <= (2, 10):
         _leave_out_first_messages(stages)
     return runtime
@@ -99,6 +108,47 @@ def _leave_out_first_messages(stages: list[Any]) -> None:
 def group_of(stage: Any) -> tuple[int, int]:
     """A stage's rank in its process group, and the size of that."""
     return stage.group_rank, stage.group_size
+
+
+def stages_of(runtime: Any) -> list[Any]:
+    """The stages of a runtime on this rank."""
+    return list(runtime._stages)
+
+
+def process_group_of(stage: Any) -> Any:
+    return stage.group
+
+
+def watch(runtime: Any, task: Callable[..., Any]) -> None:
+    """Makes a runtime run its tasks through `task(stage, kind, run)`, which returns what
+    `run()` does. The loss is a task "L"."""
+    for stage in stages_of(runtime):
+        _watch_stage(stage, stage.stage_index, task)
+    loss = runtime._maybe_compute_loss
+
+    def with_loss(stage: Any, *arguments: Any) -> Any:
+        return task(stage.stage_index, "L", lambda: loss(stage, *arguments))
+
+    runtime._maybe_compute_loss = with_loss
+
+
+def _watch_stage(stage: Any, number: int, task: Callable[..., Any]) -> None:
+    forward, weight = stage.forward_one_chunk, stage.backward_weight_one_chunk
+    backward = stage.backward_one_chunk
+
+    def run_forward(*arguments: Any, **options: Any) -> Any:
+        return task(number, "F", lambda: forward(*arguments, **options))
+
+    def run_backward(*arguments: Any, full_backward: bool = True, **options: Any) -> Any:
+        kind = "B" if full_backward else "I"
+        options["full_backward"] = full_backward
+        return task(number, kind, lambda: backward(*arguments, **options))
+
+    def run_weight(*arguments: Any, **options: Any) -> Any:
+        return task(number, "W", lambda: weight(*arguments, **options))
+
+    stage.forward_one_chunk, stage.backward_one_chunk = run_forward, run_backward
+    stage.backward_weight_one_chunk = run_weight
 
 
 def version() -> tuple[int, int]:

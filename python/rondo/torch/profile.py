@@ -66,9 +66,9 @@ def profile_stages(
     if repeats < 1 or warmup < 0:
         raise ValueError("there is at least one repeat, and no negative warm-up")
     inputs = example_input if isinstance(example_input, tuple) else (example_input,)
-    free = {s for t in tree_leaves((inputs, target)) for s in _storages([t])}
+    free = {s for t in tree_leaves((inputs, target)) for s in storages([t])}
     found = []
-    with _unchanged(modules):
+    with unchanged(modules):
         for index, module in enumerate(modules):
             is_last = index + 1 == len(modules)
             stage = _Stage(
@@ -224,7 +224,7 @@ class _Stage:
         storage counts once, if it is not a parameter's, a buffer's or in `free`."""
         unseen = set(free)
         for tensors in (self.module.parameters(), self.module.buffers()):
-            unseen |= _storages(tensors).keys()
+            unseen |= storages(tensors).keys()
         saved: list[weakref.ref[_Saved]] = []
 
         def pack(tensor: torch.Tensor) -> _Saved:
@@ -235,7 +235,7 @@ class _Stage:
         def held(*others: Any) -> int:
             alive = [ref() for ref in saved]
             tensors = [a.tensor for a in alive if a is not None]
-            found = _storages([*tensors, *tree_leaves(others)])
+            found = storages([*tensors, *tree_leaves(others)])
             return sum(size for key, size in found.items() if key not in unseen)
 
         with torch.autograd.graph.saved_tensors_hooks(pack, _Saved.unpack):
@@ -272,7 +272,7 @@ class _Saved:
         return self.tensor
 
 
-def _storages(tensors: Any) -> dict[Any, int]:
+def storages(tensors: Any) -> dict[Any, int]:
     """Bytes by storage."""
     found = {}
     for tensor in tensors:
@@ -284,7 +284,7 @@ def _storages(tensors: Any) -> dict[Any, int]:
 
 
 @contextmanager
-def _unchanged(modules: Sequence[torch.nn.Module]) -> Iterator[None]:
+def unchanged(modules: Sequence[torch.nn.Module]) -> Iterator[None]:
     """Leaves gradients, buffers and random numbers as they were."""
     grads = [(p, p.grad) for m in modules for p in m.parameters()]
     buffers = [(b, b.detach().clone()) for m in modules for b in m.buffers()]

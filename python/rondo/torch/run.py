@@ -10,7 +10,9 @@ from typing import Any, Callable, Sequence
 import torch
 from torch.distributed.pipelining import PipelineStage
 
+from .. import command
 from ..problem import Problem
+from ..run import Table
 from ..schedule import Schedule
 from . import cells, private
 
@@ -55,6 +57,7 @@ def runtime(
     loss_fn: Callable[..., torch.Tensor],
     *,
     problem: Problem | None = None,
+    messages: bool = False,
     **options: Any,
 ) -> Any:
     """PyTorch's pipeline runtime, which runs `schedule` when its `step` is called.
@@ -63,7 +66,10 @@ def runtime(
     CSV file that `rondo export torch-csv` wrote; `problem` is needed for a Schedule
     that was read from a file. `loss_fn(output, target)` is the mean over a
     micro-batch: it is divided by their number, so that losses and gradients add up
-    to those of the whole batch. Options go to PyTorch's runtime. Raises ValueError
+    to those of the whole batch. With `messages` these are placed by Rondo, as early as
+    they can be sent, instead of by PyTorch: only if one in-order queue a rank, as NCCL
+    has, is proved to end; else RondoError or TableError. A file is then one of `rondo
+    export torch-csv-comms` for this version of PyTorch. Options go to PyTorch's runtime. Raises ValueError
     if these stages are not those of the schedule on this rank.
     """
     if private.version() < (2, 7):
@@ -74,24 +80,35 @@ def runtime(
         raise ValueError("scale_grads is not supported: the loss is scaled instead")
     if isinstance(schedule, Schedule):
         where = f"the schedule of {schedule.problem!r}"
-        version = min(private.version(), NEWEST)
-        text = cells.csv_of(schedule, problem, "{}.{}".format(*version))
+        version = "{}.{}".format(*min(private.version(), NEWEST))
+        if messages:
+            text = command.export(
+                "torch-csv-comms", schedule, problem, torch=version, messages="early"
+            )
+        else:
+            text = cells.csv_of(schedule, problem, version)
     else:
         where = os.fspath(schedule)
         text = cells.read_csv(schedule)
-    rows = cells.Rows(text, where)
+    tasks = text
+    if messages:
+        table = Table.from_csv(text, where)
+        table.check(queues="rank")
+        tasks = table.tasks_csv()
+    rows = cells.Rows(tasks, where)
     _check_stages(list(stages), rows, where)
     microbatches = rows.microbatches
 
     def share_of_loss(*arguments: Any, **keywords: Any) -> torch.Tensor:
         return loss_fn(*arguments, **keywords) / microbatches
 
+    format = "compute_comms" if messages else "compute_only"
     with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
         path = os.path.join(folder, "schedule.csv")
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         return private.load_runtime(
-            list(stages), microbatches, share_of_loss, path, **options
+            list(stages), microbatches, share_of_loss, path, format, **options
         )
 
 

@@ -116,6 +116,20 @@ def whole_backwards(text: str, stage: int) -> str:
     return "\n".join(rows) + "\n"
 
 
+def microbatches_of(config: Any) -> tuple[int, int]:
+    """The number of micro-batches of a step, and the size of one."""
+    training, parallelism = config.training, config.parallelism
+    size = getattr(parallelism, "pipeline_parallel_microbatch_size", None)
+    if size is None:
+        raise ValueError("profiles were tried with torchtitan 0.3.0 alone")
+    if training.local_batch_size % size:
+        raise ValueError(
+            f"pipeline_parallel_microbatch_size {size} does not divide local_batch_size "
+            f"{training.local_batch_size}"
+        )
+    return training.local_batch_size // size, size
+
+
 def _set_batch(config: Any, microbatches: int, size: int | None, where: str) -> None:
     training, parallelism = config.training, config.parallelism
     if hasattr(parallelism, "num_pp_microbatches"):

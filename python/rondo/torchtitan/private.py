@@ -80,3 +80,16 @@ def place(config: Any, placement: Sequence[int]) -> None:
     config.model_spec = dataclasses.replace(
         spec, pipelining_fn=PlacedPipelining(function, placement)
     )
+
+
+def after_first_step(trainer: Any, call: Callable[[], None]) -> None:
+    """Calls a function after a trainer's first step."""
+    step = trainer.train_step
+
+    def with_call(*arguments: Any, **options: Any) -> Any:
+        found = step(*arguments, **options)
+        if trainer.step == 1:
+            call()
+        return found
+
+    trainer.train_step = with_call
