@@ -98,11 +98,7 @@ void replace(cudaGraph_t graph, cudaGraphNode_t node,
 
 } // namespace
 
-/// Replaces the nodes of a recording that set memory by kernels of the current
-/// device that do the same. A launch of the graph costs the host 2 to 3 us for
-/// each such node, and next to nothing for a kernel, and cuBLASLt and cuDNN
-/// record several in each layer. Memory in two dimensions stays as it is.
-static void setMemoryByKernels(cudaGraph_t graph) {
+void rondo::runtime::cuda::setMemoryByKernels(cudaGraph_t graph) {
   for (cudaGraphNode_t node :
        nodesOf([&](cudaGraphNode_t *list, size_t *count) {
          return cudaGraphGetNodes(graph, list, count);

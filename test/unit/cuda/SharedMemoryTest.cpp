@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception Counts launches that
-// ask the device for more shared memory.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Counts launches that ask the device for more shared memory.
 
 #include "DeviceTest.h"
 

@@ -63,6 +63,7 @@ constexpr Noun nouns[] = {
     {"step", "steps"},
     {"task", "tasks"},
     {"tensor", "tensors"},
+    {"thread", "threads"},
     {"time", "times"},
     {"token", "tokens"},
     {"update", "updates"},
