@@ -2,6 +2,7 @@
 """Plain tables, queues of weight gradients, traces of runs, packages that are missing."""
 
 import collections
+import pathlib
 import subprocess
 import sys
 import time
@@ -56,6 +57,7 @@ class Packages(unittest.TestCase):
         for client in ("torch", "deepspeed", "megatron", "torchtitan"):
             done = subprocess.run(
                 [sys.executable, "-c", f"{hide}import rondo.{client}"],
+                cwd=pathlib.Path(rondo.__file__).parents[1],
                 capture_output=True,
                 text=True,
                 check=False,
