@@ -16,7 +16,7 @@ import networkx
 import torch
 from torch.fx import Node
 
-from .joint import Joint
+from .joint import Joint, Refusal
 
 _aten = torch.ops.aten
 
@@ -157,7 +157,14 @@ def minimum_cut(
         for user in node.users:
             if user in nodes:
                 connect((node, "out"), (user, "in"), float("inf"))
-    _, (before, _) = networkx.minimum_cut(graph, "source", "sink")
+    try:
+        _, (before, _) = networkx.minimum_cut(graph, "source", "sink")
+    except networkx.NetworkXUnbounded:
+        several = [n for n in nodes if not is_view(n) and bytes_of(n) == float("inf")]
+        raise Refusal(
+            "an operation computes gradients of inputs and of parameters at once, and "
+            f"one of these cannot do it in two parts: {', '.join(map(str, several))}"
+        ) from None
     return {n for n in nodes if (n, "in") in before and (n, "out") not in before}
 
 

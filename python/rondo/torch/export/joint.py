@@ -112,6 +112,7 @@ def trace(layer: Layer) -> Joint:
     module = _refuse_or(layer, lambda: private.joint_graph(compute, args))
     private.common_subexpressions(module)
     _refuse_random(layer, module)
+    _split_convolutions(module)
     return _describe(layer, module, len(names), len(buffers))
 
 
@@ -161,6 +162,29 @@ def _refuse_or(layer: Layer, trace: Callable[[], GraphModule]) -> GraphModule:
             f"layer '{layer.name}' is not one graph of fixed shapes: "
             f"{type(error).__name__}: {reason[0] if reason else ''}"
         ) from error
+
+
+def _split_convolutions(module: GraphModule) -> None:
+    """Gives the input gradient of a convolution an operation of its own, since the
+    one that PyTorch has would put the weight gradient into I."""
+    graph = module.graph
+    backward = torch.ops.aten.convolution_backward.default
+    for node in list(graph.nodes):
+        if node.target is not backward or not (node.args[-1][0] and any(node.args[-1][1:])):
+            continue
+        value, mask = node.meta["val"], node.args[-1]
+        with graph.inserting_after(node):
+            first = graph.call_function(
+                backward, (*node.args[:-1], [True, False, False])
+            )
+            first.meta["val"] = (value[0], None, None)
+        node.args = (*node.args[:-1], [False, *mask[1:]])
+        node.meta["val"] = (None, *value[1:])
+        for user in list(node.users):
+            if user.target is operator.getitem and user.args[1] == 0:
+                user.replace_input_with(node, first)
+    graph.lint()
+    module.recompile()
 
 
 def _refuse_random(layer: Layer, module: GraphModule) -> None:

@@ -98,7 +98,10 @@ class Body:
 
 def divide(layer: Layer, joint: Joint) -> Body:
     """The tasks of a layer."""
-    kept = choose_kept(joint)
+    try:
+        kept = choose_kept(joint)
+    except Refusal as refusal:
+        raise Refusal(f"layer '{layer.name}': {refusal}") from None
     return _Divider(layer, joint, kept).divide()
 
 
