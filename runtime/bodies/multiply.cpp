@@ -96,7 +96,7 @@ namespace rondo::runtime {
 
 const char *betterKernels(const char *taken) {
 #if defined(__x86_64__)
-  // What OpenBLAS takes for a processor of Intel that it does not know.
+  // OpenBLAS takes these for a processor of Intel that it does not know.
   if (std::strcmp(taken, "Prescott") != 0)
     return nullptr;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

@@ -40,7 +40,7 @@ Head headOf(const Tensor &tensor, int64_t sample, int64_t head) {
           tensor.strides[2]};
 }
 
-/// What all heads of a call share.
+/// Sizes and options that all heads of a call share.
 struct Attention {
   int64_t samples, heads, group, queries, keys, width, valueWidth;
   float scale;

@@ -38,7 +38,7 @@ int64_t aligned(int64_t bytes) {
 /// A file of lines and contents.
 struct Contents {
   std::vector<std::string> lines;
-  /// Where the contents begin in the file.
+  /// The place in the file at which the contents begin.
   int64_t begin;
   std::vector<char> memory;
   char *first;
@@ -84,17 +84,6 @@ Value parseValue(const std::string &line) {
   return value;
 }
 
-Tensor *tensorOf(const Value &value, char *address) {
-  Tensor *tensor = newTensor();
-  tensor->storage = address;
-  tensor->dtype = value.dtype;
-  tensor->numDims = value.numDims;
-  std::copy_n(value.sizes, value.numDims, tensor->sizes);
-  std::copy_n(value.strides, value.numDims, tensor->strides);
-  tensor->allocation = -1;
-  return tensor;
-}
-
 void printOutput(const Tensor &tensor, const std::vector<char *> &inputs,
                  const std::vector<int64_t> &extents) {
   int64_t source = tensor.allocation;
@@ -122,7 +111,7 @@ int record(Graph &graph, const char *path) {
   std::vector<int64_t> extents;
   char *next = contents.first;
   for (const std::string &line : contents.lines) {
-    Tensor *tensor = tensorOf(parseValue(line), next);
+    Tensor *tensor = tensorAt(parseValue(line), next);
     inputs.push_back(tensor);
     addresses.push_back(next);
     extents.push_back(tensor->extent());

@@ -63,7 +63,7 @@ struct Value {
   int64_t strides[maxDims];
 };
 
-/// Where an allocation of a graph lies, and its size.
+/// The place and the size of an allocation of a graph.
 struct Planned {
   Place place;
   int64_t bytes;

@@ -74,18 +74,6 @@ static void *modelOf(Graph &graph) {
   return model;
 }
 
-/// A tensor in memory of the caller.
-static Tensor *tensorAt(const Value &value, char *address) {
-  Tensor *tensor = newTensor();
-  tensor->storage = address;
-  tensor->dtype = value.dtype;
-  tensor->numDims = value.numDims;
-  std::copy_n(value.sizes, value.numDims, tensor->sizes);
-  std::copy_n(value.strides, value.numDims, tensor->strides);
-  tensor->allocation = -1;
-  return tensor;
-}
-
 [[noreturn]] static void failRun(const Task &task, const rondo_layer &layer,
                                  const std::string &what) {
   throw runtime::Error("layer '" + std::string(layer.name) + "': graph '" +

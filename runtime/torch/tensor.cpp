@@ -42,6 +42,17 @@ int64_t Tensor::count() const {
   return result;
 }
 
+Tensor *tensorAt(const Value &value, char *address) {
+  Tensor *tensor = newTensor();
+  tensor->storage = address;
+  tensor->dtype = value.dtype;
+  tensor->numDims = value.numDims;
+  std::copy_n(value.sizes, value.numDims, tensor->sizes);
+  std::copy_n(value.strides, value.numDims, tensor->strides);
+  tensor->allocation = -1;
+  return tensor;
+}
+
 /// Elements from the first to the end of the last.
 static int64_t extentOf(int32_t numDims, const int64_t *sizes,
                         const int64_t *strides) {

@@ -102,6 +102,8 @@ private:
 
 /// A header from the thread's pool, filled with zeros.
 Tensor *newTensor();
+/// A tensor in memory of the caller.
+Tensor *tensorAt(const Value &value, char *address);
 /// A tensor in an allocation of its own; null if there is none.
 Tensor *allocate(int32_t dtype, int32_t numDims, const int64_t *sizes,
                  const int64_t *strides);

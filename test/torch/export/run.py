@@ -190,6 +190,28 @@ def check_refusals(folder: Path, checks: Checks) -> None:
             checks.check(f"refused: {name}", False, "it was exported")
 
 
+def check_calls(folder: Path, checks: Checks) -> None:
+    """Wrong arguments are refused before anything is compiled."""
+    tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
+    (folder / "file").touch()
+    calls = {
+        "is a file": {"out": folder / "file"},
+        "among 9 ranks": {"out": folder / "refused", "ranks": 9},
+        "1 layers are placed": {"out": folder / "refused", "placement": [0]},
+        "takes tokens": {"out": folder / "refused", "example": tokens.float()},
+    }
+    for mentioned, arguments in calls.items():
+        given = {"example": tokens} | arguments
+        try:
+            export_stages(
+                models.mixing(), loss_fn=models.loss, targets=tokens, **given
+            )
+        except Refusal as refusal:
+            checks.check(f"refused: {mentioned}", mentioned in str(refusal), str(refusal))
+        else:
+            checks.check(f"refused: {mentioned}", False, "it was exported")
+
+
 def check_page(folder: Path, checks: Checks) -> None:
     """The example of docs/export.md."""
     page = Path(__file__).parents[3] / "docs" / "export.md"
@@ -215,6 +237,7 @@ def main() -> None:
     for name in sys.argv[2:] or models.MODELS:
         check_model(name, folder, checks)
     if not sys.argv[2:]:
+        check_calls(folder, checks)
         check_refusals(folder, checks)
         check_page(folder, checks)
     print(f"{checks.passed} passed, {checks.failed} failed")

@@ -50,7 +50,7 @@ class Buffers:
             "data": 0 if is_inner and layer.targets is None else _data(layer).numel() * 4,
             "loss": 4 if layer.loss_fn is not None else 0,
         }
-        # What nothing has written is recognised by its value: a NaN.
+        # A byte that nothing writes stays part of a NaN, which the comparison finds.
         self.values = {
             name: bytearray(b"\xff" * size) for name, size in self.sizes.items()
         }

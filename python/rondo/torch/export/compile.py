@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._inductor import config
 
 from . import private
 from .joint import Refusal
@@ -75,10 +73,9 @@ def _examples(task: Task) -> list[torch.Tensor]:
 def _compile(task: Task, name: str, path: Path) -> None:
     assert task.module is not None
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        with config.patch({}):
-            source, how, others = private.generate(
-                task.module, _examples(task), in_place=task.kind != "W"
-            )
+        source, how, others = private.generate(
+            task.module, _examples(task), in_place=task.kind != "W"
+        )
         work = Path(folder)
         object_file = work / "graph.o"
         command = _command(how)
@@ -99,8 +96,7 @@ def _compile(task: Task, name: str, path: Path) -> None:
             renames += ["--redefine-sym", f"{old}={new}", f"--keep-global-symbol={new}"]
         _call(["objcopy", "--strip-debug", *renames, str(joined)])
         # Another process may have made the same file by now.
-        shutil.move(joined, f"{path}.{os.getpid()}")
-        os.replace(f"{path}.{os.getpid()}", path)
+        os.replace(joined, path)
 
 
 def _command(how: dict[str, Any]) -> list[str]:

@@ -69,6 +69,13 @@ def export_stages(
     operations that Rondo has.
     """
     folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise Refusal(f"out='{out}' is a file: name a folder, or remove the file")
+    if placement is None and ranks > len(layers):
+        raise Refusal(f"{len(layers)} layers cannot be divided among {ranks} ranks")
+    if placement is not None and len(placement) != len(layers):
+        raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
+    data = (*_shape(example), _vocab(layers, vocab))
     folder.mkdir(parents=True, exist_ok=True)
     place = Path(cache) if cache is not None else cache_folder()
     chain = _chain(layers, example, loss_fn, targets)
@@ -79,7 +86,6 @@ def export_stages(
         bodies.append(found.setdefault(exported.name, exported))
     unique = list(found.values())
     _record(unique, folder)
-    data = (*_shape(example), _vocab(layers, vocab))
     glue = _write_library(unique, folder, data)
     _check(unique, glue, folder)
     return _write_model(
@@ -314,8 +320,6 @@ def _check(unique: Sequence[Exported], glue: Glue, folder: Path) -> None:
 
 def _divide_evenly(times: Sequence[int], ranks: int) -> list[int]:
     """Ranks of layers in order, so that no rank has much more time than others."""
-    if ranks > len(times):
-        raise Refusal(f"{len(times)} layers cannot be divided among {ranks} ranks")
     total, done = sum(times), 0
     placed: list[int] = []
     for index, time in enumerate(times):
@@ -340,8 +344,6 @@ def _write_model(
 ) -> Model:
     times = [sum(e.times) for e in bodies]
     placed = list(placement) if placement is not None else _divide_evenly(times, ranks)
-    if len(placed) != len(chain):
-        raise Refusal(f"{len(placed)} layers are placed, but there are {len(chain)}")
     batch, sequence, vocab = data
     lines = ["pipe.cluster @machine {"]
     lines += [f"  pipe.device @rank{r}" for r in range(max(placed) + 1)]
