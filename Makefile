@@ -137,7 +137,8 @@ tidy: build
 	$(LLVM)/run-clang-tidy -quiet -p build -j $(JOBS) -clang-tidy-binary $(LLVM)/clang-tidy \
 	  -extra-arg=-Wno-unknown-warning-option '^$(CURDIR)/(schedule|lowering|planning|reports|dialect|plans|passes|formats|codegen|modules|runtime|tools)/'
 
-bench: build
+bench:
+	@$(MAKE) build TARGETS='all rondo-bench'
 	@sh scripts/bench.sh build
 
 clean:

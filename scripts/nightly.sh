@@ -5,6 +5,8 @@
 # Checks that take long and rarely break. The parts, all by default:
 #
 #   tests  lit tests that say `REQUIRES: nightly`
+#   cases  all random cases of searches and bounds; `make test` tries a quarter
+#   bench  the benchmarks compile
 #   cuda   the CUDA runtime compiles for every generation of GPUs, and all that a
 #          folder of `make gpu-bundle` holds, in that folder alone
 #   fuzz   all fuzz targets, FUZZ_SECONDS=600 together, in BUILD/fuzz
@@ -23,12 +25,12 @@ export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "$1" && pwd) || exit 1
 shift
-[ $# -gt 0 ] || set -- tests cuda fuzz wheel clients models
+[ $# -gt 0 ] || set -- tests cases bench cuda fuzz wheel clients models
 for part in "$@"; do
   case $part in
-  tests | cuda | fuzz | wheel | clients | models) ;;
+  tests | cases | bench | cuda | fuzz | wheel | clients | models) ;;
   *)
-    echo "nightly: unknown part $part; parts: tests, cuda, fuzz, wheel, clients, models"
+    echo "nightly: unknown part $part; parts: tests, cases, bench, cuda, fuzz, wheel, clients, models"
     exit 2
     ;;
   esac
@@ -74,6 +76,14 @@ tests() {
   for test in $(cd test && grep -rl '^[# ]*REQUIRES:.*nightly' --include '*.test' . | sort); do
     check "${test#./}" lit_test "${test#./}"
   done
+}
+
+cases() {
+  check "all random cases of searches and bounds" env RONDO_ALL_CASES=1 "$build/bin/rondo-schedule-tests"
+}
+
+bench() {
+  check "benchmarks compile" cmake --build "$build" -j "$(nproc)" --target rondo-bench
 }
 
 every_generation() {

@@ -35,7 +35,7 @@ BEFORE = {
     "connect": "join",
     "meet": "connect",
     "data": "meet",
-    "iterate": "data|take transfers|switch",
+    "iterate": "connect|meet|data|take transfers|switch",
     "take transfers": "iterate",
     "switch": "iterate|take transfers",
     "gather": "data|iterate",

@@ -1,6 +1,7 @@
 //===- BoundsTest.cpp - No schedule is below a bound ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CaseCount.h"
 #include "Examples.h"
 
 #include "schedule/bounds/Bounds.h"
@@ -195,7 +196,7 @@ int64_t boundOfEnds(const Problem &problem) {
 int checkRandomSchedules(bool isGraph) {
   Generator random(7);
   int scheduled = 0;
-  for (int n = 0; n < 600; ++n) {
+  for (int n = 0; n < caseCount(600); ++n) {
     Problem problem = randomProblem(random, isGraph);
     EXPECT_FALSE(problem.check());
     int64_t makespan = unknown, span = unknown;
@@ -226,11 +227,11 @@ int checkRandomSchedules(bool isGraph) {
 }
 
 TEST(Bounds, AreNotAboveRandomSchedules) {
-  EXPECT_EQ(checkRandomSchedules(/*isGraph=*/false), 600);
+  EXPECT_EQ(checkRandomSchedules(/*isGraph=*/false), caseCount(600));
 }
 
 TEST(Bounds, AreNotAboveRandomSchedulesOfGraphs) {
-  EXPECT_GT(checkRandomSchedules(/*isGraph=*/true), 550);
+  EXPECT_GT(checkRandomSchedules(/*isGraph=*/true), caseCount(550));
 }
 
 TEST(Bounds, AddWhatACapLeavesIdleAtBothEnds) {

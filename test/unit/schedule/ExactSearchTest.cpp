@@ -1,6 +1,7 @@
 //===- ExactSearchTest.cpp - What is called optimal is optimal ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CaseCount.h"
 #include "Examples.h"
 #include "Exhaustive.h"
 
@@ -213,7 +214,8 @@ TEST(ExactSearch, OfAnyPlacement) {
 
 TEST(ExactSearch, OfCheaperBackwards) {
   for (const auto &placements : {oneStage, twoStages})
-    checkKind({"cheaper", placements, 1, 5, true, 2, true}, 60, true);
+    checkKind({"cheaper", placements, 1, 5, true, 2, true}, caseCount(60),
+              true);
 }
 
 TEST(ExactSearch, OfGraphsOfOneStageARank) {
@@ -228,7 +230,7 @@ TEST(ExactSearch, OfGraphs) {
   Tally tally = checkKind(
       graphOf("graph",
               {{0, 1, 1, 0}, {0, 1, 0, 1}, {0, 1, 2, 0}, {0, 0, 1, 1}}),
-      100, true);
+      caseCount(100), true);
   EXPECT_EQ(tally.provenMakespans, tally.makespans);
   EXPECT_GT(tally.checked, tally.proven / 2);
 }
@@ -238,7 +240,7 @@ TEST(ExactSearch, OfGraphsWithMessagesInAnyOrder) {
                       {{0, 1, 1, 0}, {0, 1, 0, 1}, {0, 1, 1, 2}});
   kind.maxNs = 4;
   kind.maxOccupancy = 9;
-  Tally tally = checkKind(kind, 100, true);
+  Tally tally = checkKind(kind, caseCount(100), true);
   EXPECT_GT(tally.provenMakespans, tally.makespans / 2);
   EXPECT_GT(tally.ordered, 0);
 }
@@ -253,7 +255,7 @@ TEST(ExactSearch, OfGraphsWithSeveralEnds) {
 TEST(ExactSearch, OfGraphsWithCheaperBackwards) {
   Kind kind = graphOf("cheaper", {{0, 1, 1, 0}, {0, 1, 2}});
   kind.hasCheaperBackward = true;
-  checkKind(kind, 60, true);
+  checkKind(kind, caseCount(60), true);
 }
 
 TEST(ExactSearch, OfInputGradsThatTakeBytes) {

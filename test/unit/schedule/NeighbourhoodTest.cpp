@@ -1,6 +1,7 @@
 //===- NeighbourhoodTest.cpp - Neighbourhoods of time searched anew -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CaseCount.h"
 #include "Examples.h"
 #include "RandomProblem.h"
 
@@ -61,7 +62,7 @@ TEST(Neighbourhoods, KeepTheRulesAndGetNoWorse) {
 TEST(Neighbourhoods, ReachOptima) {
   Engine random(4);
   int64_t all = 0, met = 0;
-  for (int n = 0; n < 40; ++n) {
+  for (int n = 0; n < caseCount(40); ++n) {
     Problem problem = problemOn(
         n % 2 ? std::vector<int32_t>{0, 1, 2}
               : std::vector<int32_t>{0, 1, 1, 0},
@@ -80,7 +81,7 @@ TEST(Neighbourhoods, ReachOptima) {
     met += best.objective == objectiveOf(problem, result.simulation);
     EXPECT_GE(best.objective, objectiveOf(problem, result.simulation));
   }
-  EXPECT_GT(all, 30);
+  EXPECT_GT(all, caseCount(30));
   EXPECT_GT(met, all * 3 / 4);
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "AllOrders.h"
+#include "CaseCount.h"
 #include "ProgramExamples.h"
 #include "RandomProblem.h"
 #include "SteppedRun.h"
@@ -357,7 +358,7 @@ TEST(Nics, TheSearchTimesThem) {
 TEST(Nics, ProofsHoldAgainstAllOrders) {
   Engine random(23);
   int proven = 0, above = 0, delayed = 0, cases = 0;
-  while (cases < 90) {
+  while (cases < caseCount(90)) {
     const int32_t ranks = int32_t(pick(random, 2, 4));
     // Two chains over the ranks, so that their messages meet on the NICs.
     Problem problem =
@@ -399,7 +400,7 @@ TEST(Nics, ProofsHoldAgainstAllOrders) {
     apart.nics = {};
     delayed += AllOrders(apart).least() < least;
   }
-  EXPECT_GT(proven, 20);
+  EXPECT_GT(proven, caseCount(20));
   EXPECT_LE(above, 2);
   EXPECT_GT(delayed, 10);
 }

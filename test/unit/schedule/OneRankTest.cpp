@@ -1,6 +1,7 @@
 //===- OneRankTest.cpp - Bound LB5 and the labels it is made of -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CaseCount.h"
 #include "Examples.h"
 #include "Exhaustive.h"
 #include "RandomProblem.h"
@@ -72,7 +73,7 @@ Problem drawEqual(Engine &random) {
 TEST(OneRank, NoScheduleIsShorter) {
   Engine random(31);
   int64_t checked = 0, above = 0;
-  for (int n = 0; n < 3000; ++n) {
+  for (int n = 0; n < caseCount(3000); ++n) {
     SCOPED_TRACE(n);
     const Problem problem = n % 2 ? drawTiny(random) : drawEqual(random);
     ASSERT_FALSE(problem.check());
@@ -83,15 +84,15 @@ TEST(OneRank, NoScheduleIsShorter) {
     EXPECT_LE(boundL5(problem, ns + 1, 100000), ns + 1);
     EXPECT_EQ(boundL5(problem, ns, 100000), ns);
   }
-  EXPECT_GT(checked, 2500);
-  EXPECT_GT(above, 60);
+  EXPECT_GT(checked, caseCount(2500));
+  EXPECT_GT(above, caseCount(60));
 }
 
 /// Labels that are merged prove less, never too much.
 TEST(OneRank, NoScheduleIsShorterThanWhatMergedLabelsProve) {
   Engine random(37);
   int64_t checked = 0, limited = 0, merged = 0;
-  for (int n = 0; n < 3000; ++n) {
+  for (int n = 0; n < caseCount(3000); ++n) {
     SCOPED_TRACE(n);
     const Problem problem = n % 2 ? drawTiny(random) : drawEqual(random);
     int64_t none = 0;
@@ -104,9 +105,9 @@ TEST(OneRank, NoScheduleIsShorterThanWhatMergedLabelsProve) {
       merged += ns < exact;
     }
   }
-  EXPECT_GT(checked, 2500);
-  EXPECT_GT(limited, 1000);
-  EXPECT_GT(merged, 40);
+  EXPECT_GT(checked, caseCount(2500));
+  EXPECT_GT(limited, caseCount(1000));
+  EXPECT_GT(merged, caseCount(40));
 }
 
 /// With more micro-batches than all schedules can be made of, where two of them

@@ -1,6 +1,7 @@
 //===- PricedPathsTest.cpp - Bound LB8 and what it is made of -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CaseCount.h"
 #include "Examples.h"
 #include "Exhaustive.h"
 #include "RandomProblem.h"
@@ -197,7 +198,7 @@ int64_t boundOf(const Problem &problem, int64_t known) {
 TEST(PricedPaths, NoScheduleIsShorter) {
   Engine random(29);
   int64_t checked = 0, aboveRough = 0, aboveQuick = 0;
-  for (int n = 0; n < 2000; ++n) {
+  for (int n = 0; n < caseCount(2000); ++n) {
     const Problem problem = drawTiny(random);
     ASSERT_FALSE(problem.check()) << n;
     const int64_t rough = roughBound(problem).ns;
@@ -211,10 +212,10 @@ TEST(PricedPaths, NoScheduleIsShorter) {
               std::max(ns, quickBound(problem).ns))
         << n;
   }
-  EXPECT_GT(checked, 1900);
-  EXPECT_GT(aboveRough, 700);
+  EXPECT_GT(checked, caseCount(1900));
+  EXPECT_GT(aboveRough, caseCount(700));
   // Also above what LB1 to LB4 prove together.
-  EXPECT_GT(aboveQuick, 5);
+  EXPECT_GT(aboveQuick, caseCount(5));
 }
 
 /// Half of the memory that 1F1B takes, and several stages per rank.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "BeamRun.h"
+#include "CaseCount.h"
 #include "Examples.h"
 #include "RandomProblem.h"
 
@@ -249,7 +250,7 @@ TEST(SearchThreads, ChangeNothingInABeam) {
   Engine random(33);
   Workers workers(4);
   int64_t found = 0;
-  for (int n = 0; n < 40; ++n) {
+  for (int n = 0; n < caseCount(40); ++n) {
     const Problem problem = n % 4 ? drawLooped(random) : drawChain(random);
     if (problem.check())
       continue;
@@ -270,7 +271,7 @@ TEST(SearchThreads, ChangeNothingInABeam) {
     EXPECT_EQ(one.tasks, four.tasks) << n;
     found += one.best.objective < never;
   }
-  EXPECT_GT(found, 10);
+  EXPECT_GT(found, caseCount(10));
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- TimeWindowsTest.cpp - Bound LB7 and all schedules ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CaseCount.h"
 #include "Examples.h"
 #include "Exhaustive.h"
 #include "RandomProblem.h"
@@ -23,7 +24,7 @@ int64_t bound(const Problem &problem, int64_t effort) {
 TEST(TimeWindows, NoScheduleIsShorter) {
   Engine random(17);
   int64_t checked = 0, above = 0;
-  for (int n = 0; n < 3000; ++n) {
+  for (int n = 0; n < caseCount(3000); ++n) {
     const Problem problem = drawTiny(random);
     ASSERT_FALSE(problem.check()) << n;
     const int64_t ns = bound(problem, 100000);
@@ -32,9 +33,9 @@ TEST(TimeWindows, NoScheduleIsShorter) {
     EXPECT_NE(answer, Exhaustive::Answer::Yes) << n << ", bound " << ns;
     checked += answer == Exhaustive::Answer::No;
   }
-  EXPECT_GT(checked, 2500);
+  EXPECT_GT(checked, caseCount(2500));
   // It proves more than LB1 to LB4 together.
-  EXPECT_GT(above, 50);
+  EXPECT_GT(above, caseCount(50));
 }
 
 /// Graphs, with micro-batches in any order.
