@@ -1,0 +1,360 @@
+//===- IterationTime.cpp - Time of an iteration of a layout ---------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/groups/GroupCosts.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rondo::groups {
+
+/// Of one device, in elements.
+struct GroupCosts::Weights {
+  double shared = 0;
+  double experts = 0;
+};
+
+GroupCosts::Weights GroupCosts::weightsOfRank(const RankLayers &layers) const {
+  Weights sum;
+  const int64_t counts[] = {layers.dense, layers.experts};
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
+    const auto count = double(counts[size_t(kind)]);
+    if (count == 0)
+      continue;
+    const LayerWeights weights = weightsOf(model, kind);
+    sum.shared += count * double(weights.shared) / double(layout.tensor);
+    sum.experts += count * double(weights.experts) /
+                   double(layout.expert > 1 ? layout.expert : layout.tensor);
+  }
+  return sum;
+}
+
+/// Weights are gathered for each micro-batch, or gradients summed.
+bool GroupCosts::sharesWeights() const {
+  return layout.pipeline == 1 &&
+         (layout.zero == 3 ||
+          (layout.zero == 2 && execution.stack == Stack::Fsdp));
+}
+
+GroupCosts::Group GroupCosts::dataGroup() const {
+  return {layout.data * layout.context, layout.tensor};
+}
+
+/// Devices with the same experts.
+GroupCosts::Group GroupCosts::expertDataGroup() const {
+  if (layout.expert == 1)
+    return dataGroup();
+  return {std::max<int64_t>(1, layout.data * layout.context * layout.tensor /
+                                   layout.expert),
+          layout.expert};
+}
+
+/// The visible part of gathers of a layer's weights and of sums of its
+/// gradients, beside the layer's own work.
+double GroupCosts::shardMessages(const LayerTime &time, LayerKind kind) const {
+  const LayerWeights weights = weightsOf(model, kind);
+  double gather = gatherTime(2 * double(weights.shared) / double(layout.tensor),
+                             dataGroup());
+  if (weights.experts > 0)
+    gather += gatherTime(2 * double(weights.experts) / double(layout.expert),
+                         expertDataGroup());
+  const double reduce = gather * double(gradientBytes) / 2;
+  const double least = constants.visibleSums;
+  const double forward = std::max(least * gather, gather - time.allForward());
+  if (layout.zero == 3)
+    return forward + std::max(least * (gather + reduce),
+                              gather + reduce - time.allBackward());
+  return forward / double(layout.microbatches()) +
+         std::max(least * reduce, reduce - time.allBackward());
+}
+
+/// Products with the vocabulary, which stay in bf16, and the loss.
+double GroupCosts::headTime() const {
+  const double columns = double(model.vocab) / double(layout.tensor);
+  const double bf16Rate =
+      machines.device.flops[0] *
+      constants.products[size_t(machines.device.generation)][0];
+  double time = 3 * productTime(tokens, double(model.hidden), columns) *
+                    (operandBytes < 2 ? productRate / bf16Rate : 1) +
+                trafficTime(16 * tokens * columns);
+  time *= 1 + double(model.extraPredictions);
+  if (layout.tensor > 1)
+    time +=
+        2 * gatherTime(tokens * double(model.hidden) * 2, {layout.tensor, 1});
+  return time;
+}
+
+double GroupCosts::embeddingTime() const {
+  return trafficTime(8 * tokens * double(model.hidden));
+}
+
+/// The slowest rank of the cut into runs of layers whose slowest rank is
+/// fastest: bisection, a run as long as it may be.
+static double bestCut(const std::vector<double> &times, int64_t ranks) {
+  double sum = 0, largest = 0;
+  for (double time : times) {
+    sum += time;
+    largest = std::max(largest, time);
+  }
+  double low = std::max(largest, sum / double(ranks)), high = sum;
+  for (int round = 0; round < 40; ++round) {
+    const double middle = (low + high) / 2;
+    int64_t runs = 1;
+    double run = 0;
+    for (double time : times) {
+      if (run + time > middle) {
+        ++runs;
+        run = 0;
+      }
+      run += time;
+    }
+    (runs <= ranks ? high : low) = middle;
+  }
+  return high;
+}
+
+double GroupCosts::longestRank(const std::vector<double> &ranks,
+                               const LayerTime &dense,
+                               const LayerTime &experts) const {
+  if (!layout.isBalanced || layout.pipeline == 1)
+    return *std::max_element(ranks.begin(), ranks.end());
+  std::vector<double> layers = {embeddingTime()};
+  for (int64_t layer = 0; layer < model.layers; ++layer)
+    layers.push_back(model.kindOf(layer) == LayerKind::Dense ? dense.total()
+                                                             : experts.total());
+  for (int64_t extra = 0; extra < model.extraPredictions; ++extra)
+    layers.push_back(experts.total());
+  layers.push_back(headTime());
+  return bestCut(layers, layout.pipeline);
+}
+
+/// Sums of gradients and gathers of weights once an iteration, beside the work
+/// of one micro-batch.
+double GroupCosts::gradientSums(double longest, const Weights &weights) const {
+  if (dataGroup().size < 2 || sharesWeights())
+    return 0;
+  const auto bytes = double(gradientBytes + 2);
+  double time = gatherTime(bytes * weights.shared, dataGroup());
+  if (weights.experts > 0)
+    time += gatherTime(bytes * weights.experts, expertDataGroup());
+  // All-reduce: gradients twice, weights not at all.
+  if (layout.zero == 0)
+    time *= 2 * double(gradientBytes) / bytes;
+  if (!execution.overlapsData)
+    return time;
+  const double beside = longest * (layout.microbatches() > 1 ? 1 : 0.7);
+  return std::max(constants.visibleSums * time, time - beside);
+}
+
+IterationTime GroupCosts::iterationTime() const {
+  LayerTime times[2];
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts})
+    if (model.hasKind(kind)) {
+      LayerTime &time = times[size_t(kind)];
+      time = layerTime(kind);
+      if (sharesWeights())
+        time.shardMessages = shardMessages(time, kind);
+    }
+  const LayerTime &dense = times[0], &experts = times[1];
+
+  const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+  std::vector<double> ranks;
+  Weights weights;
+  for (const RankLayers &layers : cut) {
+    ranks.push_back(double(layers.dense) * dense.total() +
+                    double(layers.experts) * experts.total());
+    const Weights own = weightsOfRank(layers);
+    weights.shared = std::max(weights.shared, own.shared);
+    weights.experts = std::max(weights.experts, own.experts);
+  }
+  ranks.back() += double(model.extraPredictions) * experts.total();
+  ranks.front() += embeddingTime();
+  ranks.back() += headTime();
+  const double longest = longestRank(ranks, dense, experts);
+  const double sum = std::accumulate(ranks.begin(), ranks.end(), 0.0);
+  const auto microbatches = double(layout.microbatches());
+  const auto pipeline = double(layout.pipeline), chunks = double(layout.chunks);
+
+  IterationTime time;
+  time.bubble = (sum - longest) / chunks;
+  time.imbalance = microbatches * (longest - sum / pipeline);
+  if (layout.pipeline > 1) {
+    const double message = neighbourTime(
+        tokens * double(model.hidden) * 2 / double(layout.tensor),
+        {layout.pipeline, layout.tensor * layout.context * layout.data});
+    const double visible =
+        layout.chunks > 1 ? constants.visibleStageMessages : 1;
+    time.stageMessages = microbatches * 2 * message * chunks * visible +
+                         2 * (pipeline - 1) * message;
+  }
+  const double embedding =
+      double(model.vocab) * double(model.hidden) / double(layout.tensor);
+  weights.shared +=
+      layout.pipeline > 1 || model.isTied ? embedding : 2 * embedding;
+  const double sums = gradientSums(longest, weights);
+
+  // The optimizer reads and writes 30 bytes of a weight at 0.7 of the rate.
+  const auto shares = double(layout.zero > 0 ? dataGroup().size : 1);
+  const auto expertShares =
+      double(layout.zero > 0 ? expertDataGroup().size : 1);
+  time.optimizer = (weights.shared / shares + weights.experts / expertShares) *
+                       30 / machines.device.memoryRate / 0.7 +
+                   3e-3;
+  time.total = microbatches * longest + time.bubble + time.stageMessages +
+               sums + time.optimizer;
+
+  auto ofFirst = [&](auto part) {
+    return microbatches * (double(cut.front().dense) * part(dense) +
+                           double(cut.front().experts) * part(experts));
+  };
+  time.work = ofFirst(
+      [](const LayerTime &layer) { return layer.forward + layer.backward; });
+  time.recompute =
+      ofFirst([](const LayerTime &layer) { return layer.recompute; });
+  time.tensor = ofFirst([](const LayerTime &layer) {
+    return layer.tensorForward + layer.tensorBackward;
+  });
+  time.context = ofFirst([](const LayerTime &layer) {
+    return layer.contextForward + layer.contextBackward;
+  });
+  time.expert =
+      ofFirst([](const LayerTime &layer) { return 2 * layer.expertMessages; });
+  time.dataParallel = sums + ofFirst([](const LayerTime &layer) {
+                        return layer.shardMessages;
+                      });
+  return time;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// Bytes that the forward of a micro-batch keeps of one layer for the backward
+/// (arXiv:2205.05198, equations 2 to 6), or with all of it if not `isKept`.
+double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
+  const auto hidden = double(model.hidden);
+  const auto tensor = double(layout.tensor);
+  const double kept = hidden / sequenceShare;
+  const double inner = 2 * double(model.numInner()) + 2;
+  // Columns of the feed-forward part, of all experts of a token.
+  double columns = double(model.ffn) / tensor;
+  double bytes =
+      (8 + (model.hasDropout ? 2 : 0)) * kept +
+      2 * (headsOfDevice * double(model.queryWidth) +
+           keyHeadsOfDevice * double(model.queryWidth + model.valueWidth)) +
+      2 * headsOfDevice * double(model.valueWidth);
+  if (kind == LayerKind::Dense) {
+    bytes += inner * columns;
+  } else {
+    const Experts &experts = *model.experts;
+    columns = double(experts.ffn * experts.perToken) / tensor;
+    bytes += inner * columns + 4 * hidden * double(experts.perToken) / tensor +
+             inner * double(experts.ffn * experts.shared) / tensor;
+  }
+  if (operandBytes < 2)
+    bytes -= 2 * kept + columns;
+  const double scores = headsOfDevice * double(model.sequence);
+  if (execution.attention == Attention::Separate)
+    bytes += 9 * scores;
+  else if (execution.attention == Attention::FusedSoftmax &&
+           layout.recompute != Recompute::Selective)
+    bytes += 5 * scores;
+  if (!isKept)
+    return bytes * tokens;
+  const double input = 2 * kept;
+  switch (layout.recompute) {
+  case Recompute::None:
+  case Recompute::Selective:
+    break;
+  case Recompute::Full:
+    bytes = input;
+    break;
+  case Recompute::Layers:
+    bytes += (input - bytes) *
+             std::min(1.0, double(layout.recomputedLayers * layout.pipeline) /
+                               double(model.layers));
+    break;
+  case Recompute::NormsAndActivations:
+    bytes -= 4 * kept + 2 * columns;
+    break;
+  case Recompute::PerOperation:
+    bytes *= 0.6;
+    break;
+  }
+  return bytes * tokens;
+}
+
+DeviceMemory GroupCosts::memory() const {
+  const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+  const int64_t pipeline = layout.pipeline;
+  const double embedding =
+      double(model.vocab) * double(model.hidden) / double(layout.tensor);
+  const auto shares = double(dataGroup().size),
+             expertShares = double(expertDataGroup().size);
+  const double gradient = execution.gradientBytes ? execution.gradientBytes : 4;
+  const double optimizer = 12, weight = 2;
+  const bool isFsdp = execution.stack == Stack::Fsdp;
+  const auto microbatches = double(layout.microbatches());
+
+  DeviceMemory fullest;
+  for (int64_t rank = 0; rank < pipeline; ++rank) {
+    const RankLayers &layers = cut[size_t(rank)];
+    Weights own = weightsOfRank(layers);
+    if (rank == 0)
+      own.shared += embedding;
+    if (rank == pipeline - 1 && !(pipeline == 1 && model.isTied))
+      own.shared += embedding;
+    const double all = own.shared + own.experts;
+    const double shared = own.shared / shares + own.experts / expertShares;
+    const int64_t counts[] = {layers.dense, layers.experts};
+
+    DeviceMemory memory;
+    double largestLayer = 0, ofRecomputed = 0;
+    for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
+      const int64_t count = counts[size_t(kind)];
+      if (count == 0)
+        continue;
+      const LayerWeights weights = weightsOf(model, kind);
+      largestLayer =
+          std::max(largestLayer, double(weights.shared + weights.experts));
+      const int64_t onDevice =
+          std::max<int64_t>(0, count - execution.offloadedLayers);
+      memory.activations +=
+          double(onDevice) * activationsOfLayer(kind, /*isKept=*/true);
+      if (layout.recompute == Recompute::Full ||
+          layout.recompute == Recompute::PerOperation)
+        ofRecomputed = activationsOfLayer(kind, /*isKept=*/false);
+    }
+    if (layout.zero == 3)
+      // Two layers are gathered at a time, in 4 bytes; with a pipeline all
+      // stay.
+      memory.state = (weight + 2 + optimizer) * shared +
+                     4 * 2 * largestLayer / double(layout.tensor) +
+                     (pipeline > 1 ? weight * all : 0);
+    else if (layout.zero == 2)
+      memory.state = weight * all + (gradient + optimizer) * shared;
+    else
+      memory.state = (weight + gradient) * all +
+                     optimizer * (layout.zero == 1 ? shared : all);
+    // Micro-batches in flight; several chunks hold more on the first rank.
+    double held = double(pipeline - rank);
+    if (rank == 0 && layout.chunks > 1)
+      held += double(pipeline - 1) / double(layout.chunks);
+    held = std::min(microbatches, held);
+    memory.activations = memory.activations * held + ofRecomputed;
+    memory.other = 3e9;
+    if (rank == pipeline - 1) {
+      const double logits =
+          tokens * double(model.vocab) / double(layout.tensor);
+      memory.other += (isFsdp ? 12 : 8) * logits;
+      // torch.distributed.pipelining keeps the outputs of all micro-batches.
+      if (isFsdp && pipeline > 1)
+        memory.other += 6 * microbatches * logits;
+    }
+    if (memory.total() > fullest.total())
+      fullest = memory;
+  }
+  return fullest;
+}
+
+} // namespace rondo::groups

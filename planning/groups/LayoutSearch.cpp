@@ -1,0 +1,156 @@
+//===- LayoutSearch.cpp - The fastest layouts of a model ------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "planning/groups/LayoutSearch.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace rondo::groups {
+
+namespace {
+
+std::vector<int64_t> divisorsOf(int64_t number, int64_t most) {
+  std::vector<int64_t> divisors;
+  for (int64_t divisor = 1; divisor <= std::min(number, most); ++divisor)
+    if (number % divisor == 0)
+      divisors.push_back(divisor);
+  return divisors;
+}
+
+class LayoutSearch {
+public:
+  LayoutSearch(const Transformer &model, const Machines &machines,
+               const LayoutSpace &space, const Constants &constants)
+      : model(model), machines(machines), space(space), constants(constants) {}
+
+  void run();
+  FoundLayouts take(size_t rows);
+
+private:
+  void tryChunks(Layout layout);
+  void tryState(const Layout &layout);
+  void tryOne(const Layout &layout);
+
+  const Transformer &model;
+  const Machines &machines;
+  const LayoutSpace &space;
+  const Constants &constants;
+  std::vector<FoundLayout> found;
+  int64_t legal = 0, fit = 0;
+  std::optional<FoundLayout> nearest;
+};
+
+void LayoutSearch::run() {
+  const int64_t devices = machines.devices();
+  const int64_t maxTensor = std::min(space.maxTensor, machines.domain);
+  // A device's part of a sequence stays long enough for attention's kernels.
+  const int64_t maxContext = std::max<int64_t>(1, model.sequence / 2048);
+  const int64_t maxExpert = model.experts ? model.experts->count : 1;
+  for (int64_t tensor : divisorsOf(devices, maxTensor))
+    for (int64_t context : divisorsOf(devices / tensor, maxContext))
+      for (int64_t pipeline :
+           divisorsOf(devices / tensor / context, model.layers)) {
+        Layout layout;
+        layout.tensor = tensor;
+        layout.context = context;
+        layout.pipeline = pipeline;
+        layout.data = devices / tensor / context / pipeline;
+        layout.globalBatch = space.globalBatch;
+        layout.sequenceParallel = tensor > 1;
+        if (space.globalBatch % layout.data != 0)
+          continue;
+        for (int64_t expert : divisorsOf(devices / pipeline, maxExpert)) {
+          layout.expert = expert;
+          for (int64_t samples :
+               divisorsOf(space.globalBatch / layout.data, 16)) {
+            layout.microbatch = samples;
+            tryChunks(layout);
+          }
+        }
+      }
+}
+
+void LayoutSearch::tryChunks(Layout layout) {
+  const int64_t most = layout.pipeline > 1 ? model.layers / layout.pipeline : 1;
+  for (int64_t chunks = 1; chunks <= most; ++chunks) {
+    layout.chunks = chunks;
+    layout.zero = 0;
+    if (fault(model, layout).empty())
+      tryState(layout);
+  }
+}
+
+void LayoutSearch::tryState(const Layout &layout) {
+  for (int zero : space.zero) {
+    // Alone, a device has nothing to share.
+    if (zero > 0 && layout.data * layout.context == 1)
+      continue;
+    for (Recompute recompute : space.recompute) {
+      if (recompute == Recompute::Selective &&
+          space.execution.attention == Attention::Flash)
+        continue;
+      Layout tried = layout;
+      tried.zero = zero;
+      tried.recompute = recompute;
+      if (zero == 3 && !fault(model, tried).empty())
+        continue;
+      tryOne(tried);
+    }
+  }
+}
+
+void LayoutSearch::tryOne(const Layout &layout) {
+  ++legal;
+  const GroupCosts costs(model, machines, layout, space.execution, constants);
+  const DeviceMemory memory = costs.memory();
+  const double room = space.memoryShare * double(machines.device.memoryBytes);
+  if (memory.total() > room) {
+    if (!nearest || memory.total() < nearest->memory.total())
+      nearest = {layout, {}, memory};
+    return;
+  }
+  ++fit;
+  found.push_back({layout, costs.iterationTime(), memory});
+}
+
+FoundLayouts LayoutSearch::take(size_t rows) {
+  FoundLayouts result;
+  result.legal = legal;
+  result.fit = fit;
+  if (found.empty()) {
+    result.nearest = nearest;
+    return result;
+  }
+  double least = found.front().time.total;
+  for (const FoundLayout &one : found)
+    least = std::min(least, one.time.total);
+  // All within the band in one class; after it by time.
+  auto key = [least](const FoundLayout &one) {
+    const Layout &layout = one.layout;
+    const bool isEqual = one.time.total <= least * (1 + band);
+    return std::make_tuple(
+        !isEqual, isEqual ? layout.pipeline : 0, isEqual ? layout.chunks : 0,
+        isEqual ? layout.tensor * layout.context : 0, one.time.total);
+  };
+  rows = std::min(rows, found.size());
+  std::partial_sort(found.begin(), found.begin() + int64_t(rows), found.end(),
+                    [&](const FoundLayout &a, const FoundLayout &b) {
+                      return key(a) < key(b);
+                    });
+  found.resize(rows);
+  result.best = std::move(found);
+  return result;
+}
+
+} // namespace
+
+FoundLayouts searchLayouts(const Transformer &model, const Machines &machines,
+                           const LayoutSpace &space, const Constants &constants,
+                           size_t rows) {
+  LayoutSearch search(model, machines, space, constants);
+  search.run();
+  return search.take(rows);
+}
+
+} // namespace rondo::groups
