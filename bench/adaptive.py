@@ -66,11 +66,11 @@ def main():
         own = [line.split(":")[0].strip() for line in shown[shown.index("\nschedules:\n") + 12:].split("\n\n")[0].splitlines() if ":" in line]
         fixed = {}
         for k in (2, 3, 4):
-            words = [RONDO, "compile", source, "--schedule", f"k{k}", "-o", folder / f"k{k}"]
+            words = [RONDO, "compile", source, "--schedule", f"k{k}", "--impose-links", "-o", folder / f"k{k}"]
             if subprocess.run(words, capture_output=True, check=False).returncode == 0:
                 fixed[f"k{k}"] = folder / f"k{k}"
         grouped = ",".join(["main", *fixed])
-        command(RONDO, "compile", source, "--schedule", grouped, "-o", folder / "grouped")
+        command(RONDO, "compile", source, "--schedule", grouped, "--impose-links", "-o", folder / "grouped")
         print(f"{RANKS} ranks, {4 * RANKS} micro-batches, phases of {PHASE} iterations; the program has {', '.join(own)}")
         print("seconds of all iterations")
         for kind in TRACES:

@@ -50,7 +50,7 @@ pipe.schedule @one_f_one_b of @step family<"1f1b">
 def compile_plan(folder, text, *flags):
     source, program = folder / "step.mlir", folder / "train"
     source.write_text(text)
-    command(RONDO, "compile", source, *flags, "-o", program)
+    command(RONDO, "compile", source, *flags, "--impose-links", "-o", program)
     return program
 
 

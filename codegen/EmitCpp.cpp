@@ -27,8 +27,9 @@ struct EmitCpp : impl::EmitCppBase<EmitCpp> {
     FailureOr<SmallVector<pipe::ScheduleOp, 0>> chosen =
         choose(module, name, isAdaptive);
     if (failed(chosen) ||
-        failed(emitExecutable(module, {name, *chosen, isAdaptive, backend},
-                              getAnalysisManager(), *os)))
+        failed(emitExecutable(
+            module, {name, *chosen, isAdaptive, imposesLinks, backend},
+            getAnalysisManager(), *os)))
       return signalPassFailure();
     markAllAnalysesPreserved();
   }

@@ -10,6 +10,7 @@
 #include "plans/PlanFigures.h"
 #include "plans/ProgramValue.h"
 #include "plans/Threads.h"
+#include "runtime/model/layer_kinds.h"
 
 using namespace mlir;
 
@@ -54,16 +55,12 @@ struct EmittedProgram {
 
 class Emitter {
 public:
-  /// `backend` is empty if the target names it.
-  Emitter(ModuleOp module, StringRef name, ArrayRef<pipe::ScheduleOp> schedules,
-          bool isAdaptive, StringRef backend, AnalysisManager analyses)
-      : module(module), analyses(analyses), name(name), isAdaptive(isAdaptive),
-        backend(backend), forEach(pipe::onThreadsOf(module.getContext())) {
-    for (pipe::ScheduleOp schedule : schedules)
+  Emitter(ModuleOp module, const ExecutableToEmit &executable,
+          AnalysisManager analyses)
+      : module(module), analyses(analyses), executable(executable),
+        forEach(pipe::onThreadsOf(module.getContext())) {
+    for (pipe::ScheduleOp schedule : executable.schedules)
       members.emplace_back(schedule);
-    if (backend.empty() &&
-        members.front().plan.getTargetKind() == pipe::Target::Cuda)
-      this->backend = "cudaBackend";
   }
 
   /// Nothing is written if it fails.
@@ -79,12 +76,12 @@ private:
   LogicalResult describeOverlap(Member &member, pipe::ProgramOp program,
                                 ProgramText &text);
   void emitProgram(llvm::raw_ostream &os, EmittedProgram &emitted);
+  std::string backend() const;
+  std::vector<std::string> extras() const;
 
   ModuleOp module;
   AnalysisManager analyses;
-  StringRef name;
-  const bool isAdaptive;
-  StringRef backend;
+  const ExecutableToEmit &executable;
   const ForEach forEach;
   std::vector<Member> members;
   /// Named as in the first plan.
@@ -305,6 +302,36 @@ void Emitter::emitProgram(llvm::raw_ostream &os, EmittedProgram &emitted) {
      << "} // namespace " << emitted.text.space << "\n\n";
 }
 
+std::string Emitter::backend() const {
+  if (!executable.backend.empty())
+    return executable.backend.str();
+  pipe::PlanOp plan = members.front().plan;
+  return plan.getTargetKind() == pipe::Target::Cuda ? "cudaBackend"
+                                                    : "tcpBackend";
+}
+
+/// What the tables, or a flag of the command line, can use.
+std::vector<std::string> Emitter::extras() const {
+  const std::vector<runtime::LayerDesc> &layers = sizes.front().layers;
+  auto nameIf = [](bool isUsed, const char *object) -> std::string {
+    return isUsed ? object : "";
+  };
+  auto isCustom = [](const runtime::LayerDesc &layer) {
+    return layer.kind == runtime::LayerKind::Custom;
+  };
+  const bool hasHead =
+      llvm::any_of(layers, [&](const runtime::LayerDesc &layer) {
+        return !isCustom(layer) &&
+               runtime::dataOf(layer) == runtime::LayerData::Targets;
+      });
+  const bool isAdaptive = executable.isAdaptive;
+  return {nameIf(isAdaptive, "scheduleSearch"),
+          nameIf(isAdaptive || members.size() > 1, "adaptiveRuns"),
+          nameIf(isAdaptive || executable.imposesLinks, "linkEmulation"),
+          nameIf(llvm::any_of(layers, isCustom), "bodyCheck"),
+          nameIf(hasHead, "textGeneration")};
+}
+
 LogicalResult Emitter::run(llvm::raw_ostream &os) {
   if (failed(expandAll()))
     return failure();
@@ -330,8 +357,8 @@ LogicalResult Emitter::run(llvm::raw_ostream &os) {
   for (const EmittedProgram &emitted : programs)
     texts.push_back(emitted.text);
   os << "} // namespace\n\n"
-     << executableText({name.str(), sizes.front().layers.size(), stages.size(),
-                        backend.str(), isAdaptive,
+     << executableText({executable.name.str(), sizes.front().layers.size(),
+                        stages.size(), backend(), extras(),
                         pipe::momentsOf(members.front().plan)},
                        texts, members.front().problem())
      << "\n\n";
@@ -343,9 +370,7 @@ LogicalResult Emitter::run(llvm::raw_ostream &os) {
 LogicalResult emitExecutable(ModuleOp module,
                              const ExecutableToEmit &executable,
                              AnalysisManager analyses, llvm::raw_ostream &os) {
-  return Emitter(module, executable.name, executable.schedules,
-                 executable.isAdaptive, executable.backend, analyses)
-      .run(os);
+  return Emitter(module, executable, analyses).run(os);
 }
 
 } // namespace rondo::codegen

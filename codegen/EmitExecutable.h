@@ -17,6 +17,8 @@ struct ExecutableToEmit {
   llvm::StringRef name;
   llvm::ArrayRef<pipe::ScheduleOp> schedules;
   bool isAdaptive = false;
+  /// Whether the program can impose links.
+  bool imposesLinks = false;
   /// The object of the target's runtime library; empty: as the target says.
   llvm::StringRef backend;
 };

@@ -260,6 +260,20 @@ static std::string tailOf(const ProgramText &program, const Problem &problem,
   return tail;
 }
 
+/// `nullptr, &adaptiveRuns`; empty ones at the end are left out.
+static std::string namesOf(const std::vector<std::string> &objects) {
+  std::string text, pending;
+  for (const std::string &object : objects) {
+    if (object.empty()) {
+      pending += "nullptr, ";
+      continue;
+    }
+    text += (text.empty() ? "" : ", ") + pending + "&" + object;
+    pending.clear();
+  }
+  return text;
+}
+
 std::string rondo::codegen::executableText(const ExecutableText &executable,
                                            llvm::ArrayRef<ProgramText> programs,
                                            const Problem &problem) {
@@ -307,12 +321,9 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
      << ", " << (numEdges > 0 ? "edges" : "nullptr") << ", "
      << arenaBytes.size() << ", arena_bytes, " << programs.size()
      << ", programs,\n    "
-     << (executable.backend.empty() ? "nullptr" : "&" + executable.backend)
-     << ", " << numLinks << ", " << (numLinks > 0 ? "links" : "nullptr") << ", "
-     << (executable.isAdaptive ? "&scheduleSearch" : "nullptr")
-     << (executable.moments == 2 ? ""
-                                 : ", " + std::to_string(executable.moments))
-     << "};\n\n"
+     << "&" << executable.backend << ", " << numLinks << ", "
+     << (numLinks > 0 ? "links" : "nullptr") << ", " << executable.moments
+     << ", {" << namesOf(executable.extras) << "}};\n\n"
      << "int main(int argc, char **argv) {\n"
         "  return run_executable(executable, argc, argv);\n}\n\n"
         "#endif // RONDO_TABLES_VERSION\n";

@@ -19,6 +19,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace rondo::codegen {
 
@@ -89,10 +90,10 @@ std::string programTables(const ProgramText &program, const Problem &problem,
 struct ExecutableText {
   std::string name;
   size_t numLayers = 0, numStages = 0;
-  /// The object of the target's runtime library; empty: the CPU's, which needs
-  /// none.
+  /// The runtime's object for the target.
   std::string backend;
-  bool isAdaptive = false;
+  /// The runtime's objects that Extras names, in its order; empty: none.
+  std::vector<std::string> extras;
   /// The number for each weight.
   int32_t moments = 2;
 };

@@ -31,7 +31,9 @@ def EmitCpp : Pass<"pipe-emit-cpp", "::mlir::ModuleOp"> {
            "the executable or schedule to emit (default: the first in the file)">,
     Option<"backend", "backend", "std::string", /*default=*/"\"\"",
            "the runtime's object that makes devices and transports (default: by "
-           "the plan's target)">
+           "the plan's target)">,
+    Option<"imposesLinks", "impose-links", "bool", /*default=*/"false",
+           "the program can impose links; an adaptive executable always can">
   ];
 }
 

@@ -29,7 +29,7 @@ def measure(rondo, ranks, stages, microbatches, ns, link, output_bytes, schedule
     with tempfile.TemporaryDirectory() as folder:
         text, program, log = (pathlib.Path(folder, name) for name in ("step.mlir", "train", "log"))
         text.write_text(source(ranks, stages, microbatches, ns, link, output_bytes, schedules))
-        command(rondo, "compile", text, "--schedule", ",".join(schedules), "-o", program)
+        command(rondo, "compile", text, "--schedule", ",".join(schedules), "--impose-links", "-o", program)
         imposed = ["--link", f"0:{link}"] if link else []
         turns = ",".join(f"{name}:1" for name in schedules)
         command(program, *imposed, "--schedule", turns, "--iterations", iterations * len(schedules), "--json-log", log)

@@ -68,7 +68,7 @@ def main():
             file.write_text(source(groups, chunks, names))
             for name in names:
                 predicted = predicted_ms(plans.command(RONDO, "compile", file, "--schedule", name, "--emit", "cpp"))
-                plans.command(RONDO, "compile", file, "--schedule", name, "-o", program)
+                plans.command(RONDO, "compile", file, "--schedule", name, "--impose-links", "-o", program)
                 load, times = os.getloadavg()[0], []
                 for _ in range(RUNS):
                     plans.command(program, "--link", f"{LATENCY_US}:{RATE}", "--iterations", ITERATIONS + 1, "--json-log", log, "--quiet")

@@ -15,14 +15,7 @@ BackgroundEstimator::BackgroundEstimator(Estimator own, const SearchPlan &plan)
     : estimator(std::move(own)), plan(plan),
       numCompiled(estimator.numCandidates()) {
   known.ns.assign(numCompiled, -1);
-  thread = std::thread([this] {
-    try {
-      work();
-    } catch (const std::exception &) {
-      // No more estimates: the run goes on with the schedule that it has. An
-      // exception that left the thread would end the process.
-    }
-  });
+  thread = std::thread([this] { work(); });
 }
 
 BackgroundEstimator::~BackgroundEstimator() {
@@ -145,30 +138,43 @@ void BackgroundEstimator::takeAll(std::vector<Round> taken) {
   }
 }
 
-void BackgroundEstimator::work() {
+bool BackgroundEstimator::workOnce() {
   std::unique_lock<std::mutex> lock(mutex);
-  for (;;) {
-    changed.wait(
-        lock, [this] { return isStopping || !fresh.empty() || turnsLeft > 0; });
-    if (isStopping)
-      return;
-    if (!fresh.empty()) {
-      std::vector<Round> taken = std::exchange(fresh, {});
-      lock.unlock();
-      takeAll(std::move(taken));
-      lock.lock();
-      if (fresh.empty())
-        result = known;
-    }
-    if (turnsLeft == 0 || isStopping)
-      continue;
-    --turnsLeft;
+  changed.wait(
+      lock, [this] { return isStopping || !fresh.empty() || turnsLeft > 0; });
+  if (isStopping)
+    return false;
+  if (!fresh.empty()) {
+    std::vector<Round> taken = std::exchange(fresh, {});
     lock.unlock();
-    const bool isNew = searchLike(*last);
+    takeAll(std::move(taken));
     lock.lock();
-    // If there are newer measurements, the next round reports its estimates.
-    if (fresh.empty() && (isNew || !known.why.empty()))
+    if (fresh.empty())
       result = known;
-    known.why.clear();
+  }
+  if (turnsLeft == 0 || isStopping)
+    return true;
+  --turnsLeft;
+  lock.unlock();
+  const bool isNew = searchLike(*last);
+  lock.lock();
+  // If there are newer measurements, the next round reports its estimates.
+  if (fresh.empty() && (isNew || !known.why.empty()))
+    result = known;
+  known.why.clear();
+  return true;
+}
+
+void BackgroundEstimator::work() {
+  for (;;) {
+    try {
+      if (!workOnce())
+        return;
+    } catch (const std::exception &) {
+      // Memory is not enough to report. The run keeps its schedule, and the
+      // next measurements are estimated again. An exception that left the
+      // thread would end the process.
+      turnsLeft = 0;
+    }
   }
 }

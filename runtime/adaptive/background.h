@@ -72,6 +72,8 @@ private:
   };
 
   void work();
+  /// One estimate or turn of a search; false: it shall stop.
+  bool workOnce();
   void takeAll(std::vector<Round> taken);
   bool hasChanged() const;
   bool searchLike(const Round &round);

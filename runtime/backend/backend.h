@@ -11,9 +11,9 @@
 #define RONDO_RUNTIME_BACKEND_BACKEND_H
 
 #include "runtime/device/device.h"
+#include "runtime/launch/secret.h"
 #include "runtime/launch/world.h"
 #include "runtime/model/executable.h"
-#include "runtime/transport/endpoint.h"
 #include "runtime/transport/transport.h"
 
 #include <memory>
@@ -44,11 +44,11 @@ struct TuningParams {
   std::function<void(const std::string &text)> changed;
 };
 
-struct Launch;
-
-/// Functions of a backend whose ranks run as processes; they may be null.
+/// Functions of a backend whose ranks run as processes, through which alone the
+/// core of the runtime reaches the code that finds and connects processes.
 struct ProcessSupport {
   const char *name;
+  // The next three may be null.
   /// Called once, before anything else. Throws Error if the process was not
   /// started as the backend requires, and PeerFailed if another process reports
   /// a failure.
@@ -57,6 +57,13 @@ struct ProcessSupport {
   std::string (*broadcast)(const std::string &text);
   /// Called at the end of a successful run.
   void (*stop)();
+
+  Launch (*discover)(const LaunchFlags &flags,
+                     const Environment &environment) = discoverLaunch;
+  std::string (*secret)(const std::string &file,
+                        const Environment &environment) = secretFrom;
+  std::unique_ptr<Store> (*join)(const StoreParams &params,
+                                 const Rendezvous &rendezvous) = joinStore;
 };
 
 struct Backend {
@@ -86,15 +93,7 @@ struct Backend {
   bool usesThreads = true;
 };
 
-/// Ranks on CPUs: the threads of this process, or processes that the endpoint
-/// connects.
-std::unique_ptr<Transport> makeCpuTransport(
-    const TransportParams &params, const TransportOptions &options,
-    const World &world,
-    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &,
-                                              const TransportOptions &));
-
-/// The threads of this process, and its memory.
+/// Ranks on a CPU as threads of this process.
 extern const Backend cpuBackend;
 
 /// The backend that an executable names.

@@ -181,8 +181,7 @@ Connections::Connections(State &state, const ProgramOptions &options)
   const Executable &exe = state.executable();
   const World &world = state.world();
   TransportParams params;
-  params.link = options.link;
-  params.linkTrace = options.linkTrace;
+  params.imposeLinks = options.imposeLinks;
   params.checks = options.checksMessages;
   params.edges = edgeNamesOf(exe);
   for (int32_t p = 0; p < exe.numPrograms; ++p) {

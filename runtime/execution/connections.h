@@ -66,12 +66,12 @@ struct OptimizerConfig {
 class ProgramRun;
 
 struct ProgramOptions {
-  ImposedLink link;
+  /// Empty: links are as they are.
+  LinkImposer imposeLinks;
   /// Whether messages carry checksums.
   bool checksMessages = false;
   /// For tests.
   Fault fault;
-  std::shared_ptr<const LinkTrace> linkTrace;
   OptimizerConfig optimizer;
   /// The run fails if for timeoutSeconds no rank starts an action and no device
   /// finishes a message.

@@ -19,7 +19,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 11
+#define RONDO_TABLES_VERSION 12
 
 namespace rondo::runtime {
 
@@ -316,15 +316,48 @@ inline int32_t normDelay(const ProgramDesc &program) {
 /// emitted program names: without that library the program does not link.
 /// Opaque to emitted code; see runtime/backend/backend.h.
 struct Backend;
+/// The CPU; several processes have a rank each and connect by TCP.
+extern const Backend tcpBackend;
+/// In librondo_mpi.a: the CPU; several processes have a rank each and connect
+/// by MPI.
+extern const Backend mpiBackend;
 /// In librondo_cuda.a.
 extern const Backend cudaBackend;
-/// In librondo_mpi.a: the CPU, with a process per rank.
-extern const Backend mpiBackend;
+
+// What only some programs can do. A program names the objects that its tables
+// can use, and the linker takes their code alone; see runtime/trainer/extras.h.
 
 /// Searches for schedules while a program trains. In librondo_search.a; see
 /// runtime/adaptive/schedule_search.h.
 struct ScheduleSearch;
 extern const ScheduleSearch scheduleSearch;
+/// Changes the schedule while a program trains.
+struct AdaptiveRuns;
+extern const AdaptiveRuns adaptiveRuns;
+/// Imposes links, for experiments.
+struct LinkEmulation;
+extern const LinkEmulation linkEmulation;
+/// Checks the gradients of custom layers.
+struct BodyCheck;
+extern const BodyCheck bodyCheck;
+/// Continues a text.
+struct TextGeneration;
+extern const TextGeneration textGeneration;
+
+/// Null: the program cannot do it.
+struct Extras {
+  /// In an executable whose pipelines were chosen for a network that changes,
+  /// so that it adapts by default.
+  const ScheduleSearch *search = nullptr;
+  /// With several pipelines or a search.
+  const AdaptiveRuns *adaptive = nullptr;
+  /// On demand of the command line, or with a search.
+  const LinkEmulation *links = nullptr;
+  /// With custom layers.
+  const BodyCheck *bodyCheck = nullptr;
+  /// With a head whose logits are known.
+  const TextGeneration *generation = nullptr;
+};
 
 /// A model's state and a list of programs over it.
 struct Executable {
@@ -349,17 +382,15 @@ struct Executable {
   const int64_t *arenaBytes;
   int32_t numPrograms;
   const ProgramDesc *programs;
-  /// Null: the CPU, which is part of the runtime.
+  /// Null: the CPU, with all ranks in one process.
   const Backend *backend = nullptr;
   /// Those that carry messages of a pipeline, as the plan assumed them.
   int32_t numLinks = 0;
   const LinkDesc *links = nullptr;
-  /// In an executable whose pipelines were chosen for a network that changes,
-  /// so that it adapts by default; else null.
-  const ScheduleSearch *search = nullptr;
   /// Moments of each weight that arenas have room for: what the optimizer that
   /// memory was planned for keeps (kinds/Optimizers.h).
   int32_t moments = 2;
+  Extras extras = {};
 };
 
 } // namespace rondo::runtime

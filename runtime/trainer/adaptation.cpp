@@ -1,15 +1,20 @@
 //===- adaptation.cpp - A run that changes its schedule -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/adaptation.h"
-
+#include "runtime/adaptive/background.h"
 #include "runtime/adaptive/found_program.h"
+#include "runtime/adaptive/tuner.h"
+#include "runtime/base/json.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/extras.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -25,9 +30,82 @@ static bool haveSameSize(const ProgramDesc &a, const ProgramDesc &b) {
   return a.microbatches == b.microbatches && a.samples == b.samples;
 }
 
-Adaptation::Adaptation(Trainer &trainer, const TunerOptions &options,
-                       const std::vector<const ProgramDesc *> &programs,
-                       bool searches, Progress &progress)
+namespace {
+
+/// With a search, process 0 searches for further schedules under the measured
+/// costs. It sends one that is worth a switch to all processes, which run it
+/// from a table.
+///
+/// If the schedules have micro-batches of several sizes, the run begins with
+/// two iterations of each other size, so that its costs are measured.
+class MeasuredAdaptation : public Adaptation {
+public:
+  MeasuredAdaptation(Trainer &trainer, const TunerOptions &options,
+                     const std::vector<const ProgramDesc *> &programs,
+                     bool searches, Progress &progress);
+
+  const ProgramDesc &program() const override { return *programs[current]; }
+  ProgramRun *foundRun() const override {
+    return current < numCompiled ? nullptr
+                                 : found[current - numCompiled].run.get();
+  }
+  int32_t proposal() override;
+  void prepare(ProgramRun &run) override;
+  void finish(ProgramRun &run, int64_t iteration,
+              const IterationResult &result) override;
+
+private:
+  void keep(ProgramRun &run);
+  void keepTransfers();
+  Measurements measure(const ProgramDesc &program);
+  void exchange(Measurements &measured, int64_t iteration);
+  void switchTo(size_t next, int64_t iteration);
+  void receive(size_t place, int64_t iteration);
+  // Lines of the JSON log.
+  void log(int64_t iteration, const Measurements &measured);
+  void logEstimates(const std::vector<const ProgramDesc *> &known);
+
+  Trainer &trainer;
+  const TunerOptions options;
+  /// Those that were compiled, then those that were found.
+  std::vector<const ProgramDesc *> programs;
+  const size_t numCompiled;
+  struct Found {
+    std::shared_ptr<const FoundProgram> program;
+    std::unique_ptr<ProgramRun> run;
+  };
+  std::vector<Found> found;
+  Progress &progress;
+  const Tuner tuner;
+  /// In process 0.
+  std::unique_ptr<BackgroundEstimator> background;
+  Estimates estimates;
+  /// Estimates that arrived while an iteration ran.
+  std::optional<Estimates> held;
+  std::string lastWhy;
+  /// The last program, and the iteration at which it began.
+  size_t current = 0;
+  int64_t since = 1, lastIteration = 0;
+  /// Iterations of the program in a row, since the last measurement.
+  int64_t measuredIterations = 0;
+  /// Schedules with which the run begins, each for two iterations.
+  std::vector<size_t> tour;
+  /// [replica * numCostColumns + costColumn(kind)], of the iterations since the
+  /// last measurement.
+  std::vector<std::vector<int64_t>> workNs;
+  /// Indexed by channel, one iteration after the other.
+  std::vector<std::vector<Transfer>> transfers;
+  size_t wanted = 0;
+  /// Whether the user knows that links are not measured.
+  bool saysUnmeasured = false;
+};
+
+} // namespace
+
+MeasuredAdaptation::MeasuredAdaptation(
+    Trainer &trainer, const TunerOptions &options,
+    const std::vector<const ProgramDesc *> &programs, bool searches,
+    Progress &progress)
     : trainer(trainer), options(options), programs(programs),
       numCompiled(programs.size()), progress(progress), tuner(options),
       workNs(static_cast<size_t>(trainer.executable().numReplicas) *
@@ -46,13 +124,13 @@ Adaptation::Adaptation(Trainer &trainer, const TunerOptions &options,
     return;
   SearchPlan plan;
   plan.executable = &trainer.executable();
-  plan.search = searches ? trainer.executable().search : nullptr;
+  plan.search = searches ? trainer.executable().extras.search : nullptr;
   plan.leastChange = std::max(0.005, options.leastGain);
   background = std::make_unique<BackgroundEstimator>(
       Estimator(trainer.executable(), programs), plan);
 }
 
-int32_t Adaptation::proposal() {
+int32_t MeasuredAdaptation::proposal() {
   if (!background)
     return -1;
   wanted = current;
@@ -73,7 +151,7 @@ int32_t Adaptation::proposal() {
   for (const std::shared_ptr<const FoundProgram> &each : estimates.found)
     known.push_back(&each->desc());
   wanted = tuner.choose(estimates.ns, current, since, lastIteration);
-  progress.estimates(lastIteration, known, estimates.ns, current);
+  logEstimates(known);
   if (wanted < numCompiled)
     return static_cast<int32_t>(wanted);
   // Also where the background has put another program at the place that runs.
@@ -83,7 +161,7 @@ int32_t Adaptation::proposal() {
   return static_cast<int32_t>(wanted) | (isNew ? isNewBit : 0);
 }
 
-void Adaptation::prepare(ProgramRun &run) {
+void MeasuredAdaptation::prepare(ProgramRun &run) {
   for (int32_t r : run.heldRanks()) {
     run.rank(r).workTimes.clear();
     run.rank(r).keepTimes = trainer.state().device(r).enqueueNs() < 0;
@@ -92,7 +170,7 @@ void Adaptation::prepare(ProgramRun &run) {
 
 /// Takes what the transport has kept. Between two calls all messages arrive, so
 /// the first of one comes after the last of the other.
-void Adaptation::keepTransfers() {
+void MeasuredAdaptation::keepTransfers() {
   std::vector<std::vector<Transfer>> fresh =
       trainer.connections()->transport().takeTransfers();
   transfers.resize(fresh.size());
@@ -108,7 +186,7 @@ void Adaptation::keepTransfers() {
   }
 }
 
-void Adaptation::keep(ProgramRun &run) {
+void MeasuredAdaptation::keep(ProgramRun &run) {
   // Between processes a reading costs messages; between threads nothing, and
   // they keep a single iteration.
   if (trainer.world().isAlone())
@@ -122,7 +200,7 @@ void Adaptation::keep(ProgramRun &run) {
 }
 
 /// Measurements of this process since the last call.
-Measurements Adaptation::measure(const ProgramDesc &program) {
+Measurements MeasuredAdaptation::measure(const ProgramDesc &program) {
   Measurements measured;
   measured.microbatches = program.microbatches;
   measured.samples = program.samples;
@@ -152,7 +230,7 @@ Measurements Adaptation::measure(const ProgramDesc &program) {
 }
 
 /// Brings together what the processes know, in process 0.
-void Adaptation::exchange(Measurements &measured, int64_t iteration) {
+void MeasuredAdaptation::exchange(Measurements &measured, int64_t iteration) {
   const World &world = trainer.world();
   if (world.isAlone())
     return;
@@ -186,7 +264,7 @@ void Adaptation::exchange(Measurements &measured, int64_t iteration) {
 }
 
 /// Takes a found program from process 0.
-void Adaptation::receive(size_t place, int64_t iteration) {
+void MeasuredAdaptation::receive(size_t place, int64_t iteration) {
   const size_t own = place - numCompiled;
   if (found.size() <= own)
     found.resize(own + 1);
@@ -210,7 +288,7 @@ void Adaptation::receive(size_t place, int64_t iteration) {
   here.run = trainer.makeRun(here.program->desc());
 }
 
-void Adaptation::switchTo(size_t next, int64_t iteration) {
+void MeasuredAdaptation::switchTo(size_t next, int64_t iteration) {
   if (next == current)
     return;
   enter(trainer.world(), Phase::Switch);
@@ -225,8 +303,8 @@ void Adaptation::switchTo(size_t next, int64_t iteration) {
   since = iteration + 1;
 }
 
-void Adaptation::finish(ProgramRun &run, int64_t iteration,
-                        const IterationResult &result) {
+void MeasuredAdaptation::finish(ProgramRun &run, int64_t iteration,
+                                const IterationResult &result) {
   keep(run);
   // New measurements would discard it.
   if (background)
@@ -248,7 +326,7 @@ void Adaptation::finish(ProgramRun &run, int64_t iteration,
         progress.note("note: single messages are not measured here, so links "
                       "are taken to be as planned");
       saysUnmeasured |= measured.links.empty();
-      progress.measured(iteration, trainer.executable(), measured);
+      log(iteration, measured);
       background->begin(std::move(measured), isTour ? current : next);
     }
   }
@@ -262,3 +340,54 @@ void Adaptation::finish(ProgramRun &run, int64_t iteration,
   switchTo(tour.size() > 1 ? tour.back() : 0, iteration);
   tour.pop_back();
 }
+
+void MeasuredAdaptation::log(int64_t iteration, const Measurements &measured) {
+  const Executable &executable = trainer.executable();
+  JsonWriter json;
+  json.object().member("iteration", iteration).key("links").array();
+  for (const LinkEstimate &link : measured.links)
+    json.object()
+        .member("from", link.from)
+        .member("to", link.to)
+        .member("messages", link.messages)
+        .member("bytes", link.bytes)
+        .member("median_ns", link.medianNs)
+        .member("spread_ns", link.spreadNs)
+        .member("latency_ns", link.latencyNs)
+        .member("bytes_per_us", link.bytesPerUs)
+        .end();
+  json.end().key("stages").array();
+  for (int32_t h = 0; h < executable.numReplicas; ++h) {
+    const ReplicaDesc &replica = executable.replicas[h];
+    json.object().member("stage", executable.stages[replica.stage].name);
+    json.member("rank", replica.rank);
+    for (const ActionTraits &traits : actionTable.rows)
+      if (traits.hasCost())
+        if (const int64_t ns = measured.workNs[static_cast<size_t>(
+                h * numCostColumns + costColumn(traits.kind))];
+            ns > 0)
+          json.member(std::string(traits.keyword) + "_ns", ns);
+    json.end();
+  }
+  progress.writeLog(json.end().end().text());
+}
+
+void MeasuredAdaptation::logEstimates(
+    const std::vector<const ProgramDesc *> &known) {
+  JsonWriter json;
+  json.object().member("iteration", lastIteration);
+  json.member("runs", known[current]->name).key("estimates").object();
+  for (size_t p = 0; p < known.size(); ++p)
+    json.member(known[p]->name, estimates.ns[p]);
+  progress.writeLog(json.end().end().text());
+}
+
+static std::unique_ptr<Adaptation>
+adapt(Trainer &trainer, const TunerOptions &options,
+      const std::vector<const ProgramDesc *> &programs, bool searches,
+      Progress &progress) {
+  return std::make_unique<MeasuredAdaptation>(trainer, options, programs,
+                                              searches, progress);
+}
+
+const AdaptiveRuns rondo::runtime::adaptiveRuns = {adapt};

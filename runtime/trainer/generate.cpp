@@ -12,7 +12,7 @@
 #include "runtime/checkpoints/initial_weights.h"
 #include "runtime/checkpoints/safetensors.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/trainer.h"
+#include "runtime/trainer/extras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -114,14 +114,11 @@ private:
 
 } // namespace
 
-int rondo::runtime::generateTokens(Trainer &trainer, const Options &options) {
+static int generateTokens(Trainer &trainer, const Options &options) {
   const World &world = trainer.world();
   const LayerDesc *head = trainer.head();
   if (!head)
-    throwInAll(world, Error("'" + std::string(trainer.executable().name) +
-                                "' has no head whose logits are known: a gpt "
-                                "or a llama generates tokens",
-                            Exit::Usage));
+    throwInAll(world, headMissing(trainer.executable()));
   std::vector<int32_t> tokens = promptOf(options, *head, world);
   const uint64_t seed = options.seed.value_or(1);
   trainer.state().initialise(seed);
@@ -179,3 +176,5 @@ int rondo::runtime::generateTokens(Trainer &trainer, const Options &options) {
     printer.end();
   return 0;
 }
+
+const TextGeneration rondo::runtime::textGeneration = {generateTokens};

@@ -20,6 +20,8 @@
 
 using namespace rondo::runtime;
 
+using rondo::nearestWord;
+
 namespace {
 
 /// Splits a link trace into rows, and rows into the texts of their columns. The

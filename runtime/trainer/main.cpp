@@ -5,6 +5,7 @@
 #include "runtime/bodies/linear.h"
 #include "runtime/launch/say_error.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/extras.h"
 #include "runtime/trainer/options.h"
 #include "runtime/trainer/run_executable.h"
 #include "runtime/trainer/session.h"
@@ -22,18 +23,10 @@
 #include <string>
 #include <sys/resource.h>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace rondo::runtime;
-
-/// Judged by the environment alone: the command line is not parsed yet.
-static bool isFirstProcess() {
-  try {
-    return discoverLaunch({}).rank == 0;
-  } catch (const Error &) {
-    return true;
-  }
-}
 
 /// Each data file and each connection to another process takes a file
 /// descriptor. Shells allow fewer than the system does.
@@ -126,6 +119,30 @@ static std::vector<int64_t> arenasOf(const Executable &executable,
   return bytes;
 }
 
+static int checkBodies(const Executable &executable, const Options &options) {
+  if (!executable.extras.bodyCheck)
+    throw Error("'" + std::string(executable.name) + "' has no custom layer",
+                Exit::Usage);
+  return executable.extras.bodyCheck->run(executable, options);
+}
+
+/// Flags that need a part of the runtime which the program has not linked.
+static void checkExtras(const Executable &executable, const Options &options,
+                        const World &world) {
+  if (options.mode == Options::Mode::Generate && !executable.extras.generation)
+    throwInAll(world, headMissing(executable));
+  if (executable.extras.links)
+    return;
+  for (const auto &[flag, isGiven] :
+       {std::pair("--link", options.link.isImposed()),
+        std::pair("--link-trace", !options.linkTrace.empty())})
+    if (isGiven)
+      throwInAll(world, Error(std::string(flag) + " needs a program that can "
+                                                  "impose links: compile it "
+                                                  "with --impose-links",
+                              Exit::Usage));
+}
+
 static int runMode(const Executable &compiled, const Options &options,
                    const World &world) {
   const std::vector<int64_t> arenas = arenasOf(compiled, options, world);
@@ -133,6 +150,7 @@ static int runMode(const Executable &compiled, const Options &options,
   executable.arenaBytes = arenas.data();
   if (options.mode == Options::Mode::CheckBodies)
     return world.isFirst() ? checkBodies(executable, options) : 0;
+  checkExtras(executable, options, world);
   bool isTraining = options.mode == Options::Mode::Train;
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())
@@ -159,13 +177,25 @@ static int runMode(const Executable &compiled, const Options &options,
   Trainer trainer(executable, options, options.data.empty(), world);
   try {
     if (options.mode == Options::Mode::Generate)
-      return generateTokens(trainer, options);
+      return executable.extras.generation->run(trainer, options);
     return options.mode == Options::Mode::Verify ? verifyModel(trainer, options)
                                                  : trainModel(trainer, options);
   } catch (...) {
     trainer.failed(std::current_exception());
     throw;
   }
+}
+
+static void checkGpuLinks(const Options &options, const World &world) {
+  if (options.link.isImposed())
+    throwInAll(world,
+               Error("--link cannot slow down links between GPUs: leave it out",
+                     Exit::Usage));
+  if (!options.linkTrace.empty())
+    throwInAll(
+        world,
+        Error("--link-trace cannot change links between GPUs: leave it out",
+              Exit::Usage));
 }
 
 static int run(const Executable &executable, const Options &options,
@@ -181,6 +211,8 @@ static int run(const Executable &executable, const Options &options,
     throwInAll(world, Error("--threads is for programs that compute on CPUs: "
                             "leave it out",
                             Exit::Usage));
+  if (!backend.usesThreads)
+    checkGpuLinks(options, world);
   if (backend.useAttention)
     backend.useAttention(options.attention);
   Tuning tuning(executable, options, world);
@@ -204,7 +236,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
   try {
     Options options = parseOptions(argc, argv);
     if (options.mode == Options::Mode::Help) {
-      if (isFirstProcess())
+      if (isFirstProcess(executable))
         std::fputs(
             helpText(argc > 0 ? argv[0] : executable.name, executable).c_str(),
             stdout);
@@ -224,7 +256,7 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
     return session->leave(status);
   } catch (const Error &error) {
     code = error.code;
-    if (session || code != Exit::Usage || isFirstProcess() ||
+    if (session || code != Exit::Usage || isFirstProcess(executable) ||
         dynamic_cast<const OwnError *>(&error))
       message = error.what();
   } catch (const PeerFailed &failure) {

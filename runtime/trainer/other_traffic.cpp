@@ -4,6 +4,8 @@
 #include "runtime/trainer/other_traffic.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/trainer/extras.h"
+#include "runtime/trainer/link_trace.h"
 
 #include <algorithm>
 #include <chrono>
@@ -65,3 +67,19 @@ void OtherTrafficThread::work() {
                   [this] { return isEnding; });
   }
 }
+
+static EmulatedLinks readLinks(const Options &options, int32_t ranks) {
+  std::shared_ptr<const LinkTrace> trace;
+  if (!options.linkTrace.empty())
+    trace = std::make_shared<LinkTrace>(
+        readLinkTrace(options.linkTrace, ranks, options.linkTraceRepeat));
+  return {linkImposer(options.link, trace), trace && trace->hasMessages()};
+}
+
+static std::shared_ptr<void> startOtherTraffic(Connections &connections,
+                                               const World &world) {
+  return std::make_shared<OtherTrafficThread>(imposedLinks(connections, world));
+}
+
+const LinkEmulation rondo::runtime::linkEmulation = {readLinks,
+                                                     startOtherTraffic};

@@ -88,6 +88,8 @@ void Progress::endLine() {
 
 /// The run goes on without its log if the disk is full.
 void Progress::writeLog(const std::string &line) {
+  if (!log)
+    return;
   if (std::fprintf(log, "%s\n", line.c_str()) >= 0 && std::fflush(log) == 0)
     return;
   note("note: cannot write log '" + options.jsonLog +
@@ -249,60 +251,12 @@ void Progress::end() {
          "; the rest is the driver, libraries, kernels and other programs");
 }
 
-void Progress::measured(int64_t number, const Executable &executable,
-                        const Measurements &measured) {
-  if (!log)
-    return;
-  JsonWriter json;
-  json.object().member("iteration", number).key("links").array();
-  for (const LinkEstimate &link : measured.links)
-    json.object()
-        .member("from", link.from)
-        .member("to", link.to)
-        .member("messages", link.messages)
-        .member("bytes", link.bytes)
-        .member("median_ns", link.medianNs)
-        .member("spread_ns", link.spreadNs)
-        .member("latency_ns", link.latencyNs)
-        .member("bytes_per_us", link.bytesPerUs)
-        .end();
-  json.end().key("stages").array();
-  for (int32_t h = 0; h < executable.numReplicas; ++h) {
-    const ReplicaDesc &replica = executable.replicas[h];
-    json.object().member("stage", executable.stages[replica.stage].name);
-    json.member("rank", replica.rank);
-    for (const ActionTraits &traits : actionTable.rows)
-      if (traits.hasCost())
-        if (const int64_t ns = measured.workNs[static_cast<size_t>(
-                h * numCostColumns + costColumn(traits.kind))];
-            ns > 0)
-          json.member(std::string(traits.keyword) + "_ns", ns);
-    json.end();
-  }
-  writeLog(json.end().end().text());
-}
-
-void Progress::estimates(int64_t number,
-                         const std::vector<const ProgramDesc *> &programs,
-                         const std::vector<int64_t> &ns, size_t current) {
-  if (!log)
-    return;
-  JsonWriter json;
-  json.object().member("iteration", number);
-  json.member("runs", programs[current]->name).key("estimates").object();
-  for (size_t p = 0; p < programs.size(); ++p)
-    json.member(programs[p]->name, ns[p]);
-  writeLog(json.end().end().text());
-}
-
 void Progress::switched(int64_t number, const ProgramDesc &from,
                         const ProgramDesc &to, int64_t fromNs, int64_t toNs) {
-  if (log) {
-    JsonWriter json;
-    json.object().member("iteration", number).key("switch").object();
-    json.member("from", from.name).member("to", to.name);
-    writeLog(json.end().end().text());
-  }
+  JsonWriter json;
+  json.object().member("iteration", number).key("switch").object();
+  json.member("from", from.name).member("to", to.name);
+  writeLog(json.end().end().text());
   if (options.quiet)
     return;
   note("iteration " + std::to_string(number) + ": from now on '" + to.name +

@@ -4,7 +4,6 @@
 #ifndef RONDO_RUNTIME_TRAINER_PROGRESS_H
 #define RONDO_RUNTIME_TRAINER_PROGRESS_H
 
-#include "runtime/adaptive/estimator.h"
 #include "runtime/trainer/trainer.h"
 
 #include <cstdio>
@@ -31,16 +30,12 @@ public:
   void iteration(int64_t number, int64_t last, const ProgramDesc &program,
                  const IterationResult &result);
   void heldOut(int64_t number, double loss);
-  /// For an adaptive run, from process 0: measurements of its iterations up to
-  /// `number`, estimates for an iteration of each program, and a switch of the
-  /// program before the next one. Estimates are in ns; 0: unknown.
-  void measured(int64_t number, const Executable &executable,
-                const Measurements &measured);
-  void estimates(int64_t number,
-                 const std::vector<const ProgramDesc *> &programs,
-                 const std::vector<int64_t> &ns, size_t current);
+  /// An adaptive run changes its program after iteration `number`. Estimates of
+  /// an iteration, in ns; 0: unknown.
   void switched(int64_t number, const ProgramDesc &from, const ProgramDesc &to,
                 int64_t fromNs, int64_t toNs);
+  /// Appends a line to the JSON log, if there is one.
+  void writeLog(const std::string &line);
   /// A line of its own, even with --quiet.
   void note(const std::string &text);
   /// Prints measured and predicted times.
@@ -48,9 +43,6 @@ public:
 
 private:
   void endLine();
-  /// Appends a line to the log, which must be open.
-  void writeLog(const std::string &line);
-
   /// ` of 'gpipe'` if the executable has several schedules.
   std::string of(const ProgramDesc &program) const;
 

@@ -7,7 +7,6 @@
 #include "runtime/backend/backend.h"
 #include "runtime/base/deadline.h"
 #include "runtime/launch/say_error.h"
-#include "runtime/launch/secret.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -55,25 +54,39 @@ static std::string nameOfProgram(const Executable &exe) {
   return std::string(exe.name) + "." + std::to_string(hash);
 }
 
+/// The place of this process, which is the only one if the program's ranks are
+/// threads.
+static Launch launchOf(const Executable &exe, const LaunchFlags &flags) {
+  if (const ProcessSupport *support = backendOf(exe).processes)
+    return support->discover(flags, std::getenv);
+  if (flags.rank >= 0 || flags.worldSize >= 0 || !flags.rendezvous.empty())
+    throw Error("the ranks of '" + std::string(exe.name) +
+                    "' are threads of one process: start it once, without "
+                    "--rank, --world-size and --rdzv",
+                Exit::Usage);
+  return {};
+}
+
+bool rondo::runtime::isFirstProcess(const Executable &executable) {
+  try {
+    return launchOf(executable, {}).rank == 0;
+  } catch (const Error &) {
+    return true;
+  }
+}
+
 /// Throws if the program cannot run in this number of processes.
-static void checkSize(const Executable &exe, const Launch &launch,
-                      const ProcessSupport *support) {
-  std::string what;
-  if (launch.size != exe.numRanks)
-    what = "'" + std::string(exe.name) + "' has " +
-           countOf(exe.numRanks, "rank") + ", but " + launch.source +
-           " started " + std::to_string(launch.size) + " processes: start " +
-           std::to_string(exe.numRanks) +
-           ", or 1 that runs all ranks as threads";
-  else if (!support)
-    what = "the ranks of '" + std::string(exe.name) + "' are threads, but " +
-           launch.source + " started " + std::to_string(launch.size) +
-           " processes: start it once";
-  if (what.empty())
+static void checkSize(const Executable &exe, const Launch &launch) {
+  if (launch.size == exe.numRanks)
     return;
   if (launch.rank != 0)
     throw PeerFailed{Exit::Usage};
-  throw Error(what, Exit::Usage);
+  throw Error("'" + std::string(exe.name) + "' has " +
+                  countOf(exe.numRanks, "rank") + ", but " + launch.source +
+                  " started " + std::to_string(launch.size) +
+                  " processes: start " + std::to_string(exe.numRanks) +
+                  ", or 1 that runs all ranks as threads",
+              Exit::Usage);
 }
 
 /// Ends the process with an error if a call of MPI, which waits for the other
@@ -90,14 +103,14 @@ static DeadlineGuard guardOf(const Launch &launch, const char *what,
 
 Session::Session(const Executable &executable, const LaunchFlags &flags,
                  double joinSeconds, double timeoutSeconds, const Fault &fault)
-    : launch(discoverLaunch(flags)), support(backendOf(executable).processes),
-      timeoutSeconds(timeoutSeconds) {
+    : launch(launchOf(executable, flags)),
+      support(backendOf(executable).processes), timeoutSeconds(timeoutSeconds) {
   if (launch.size == 1) {
     store = makeLocalStore();
     place.store = store.get();
     return;
   }
-  checkSize(executable, launch, support);
+  checkSize(executable, launch);
   if (support->start) {
     const DeadlineGuard guard =
         guardOf(launch, "'join' for MPI_Init of all ranks", joinSeconds);
@@ -108,7 +121,7 @@ Session::Session(const Executable &executable, const LaunchFlags &flags,
   params.processes = launch.size;
   params.job = launch.job;
   params.program = nameOfProgram(executable);
-  params.secret = secretFrom(flags.secretFile);
+  params.secret = support->secret(flags.secretFile, std::getenv);
   params.joinSeconds = joinSeconds;
   params.timeoutSeconds = timeoutSeconds;
   Rendezvous where;
@@ -133,7 +146,7 @@ Session::Session(const Executable &executable, const LaunchFlags &flags,
     const DeadlineGuard guard =
         guardOf(launch, "'join' for MPI_Bcast of rank 0",
                 where.broadcast ? joinSeconds + silenceSeconds : 0);
-    store = joinStore(params, where);
+    store = support->join(params, where);
   }
   place.process = launch.rank;
   place.processes = launch.size;

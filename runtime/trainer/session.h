@@ -13,6 +13,10 @@ namespace rondo::runtime {
 
 struct ProcessSupport;
 
+/// Whether this is process 0, judged by the environment alone: the command line
+/// is not parsed yet.
+bool isFirstProcess(const Executable &executable);
+
 /// Finds out how this process was started and joins the others. Errors that
 /// concern all processes are reported by rank 0 alone; the others throw
 /// PeerFailed.

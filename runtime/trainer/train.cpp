@@ -8,7 +8,7 @@
 #include "runtime/checkpoints/checkpoint_files.h"
 #include "runtime/checkpoints/initial_weights.h"
 #include "runtime/launch/store.h"
-#include "runtime/trainer/adaptation.h"
+#include "runtime/trainer/extras.h"
 #include "runtime/trainer/link_report.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/run_trace.h"
@@ -153,7 +153,8 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
 }
 
 static bool isAdaptive(const Executable &exe, const Options &options) {
-  return options.adapts.value_or(exe.search && options.schedules.empty());
+  return options.adapts.value_or(exe.extras.search &&
+                                 options.schedules.empty());
 }
 
 /// Throws if an adaptive run cannot use these schedules. It judges them by
@@ -174,10 +175,11 @@ static void checkAdapts(const Executable &exe, const Options &options,
     if (program->overlap)
       refuse("changes schedules between iterations, but those of '" +
              std::string(program->name) + "' overlap; run it with --adapt off");
-  if (options.searches && !exe.search)
+  if (options.searches && !exe.extras.search)
     refuse("search needs a program that carries the search: compile it with "
            "--adaptive");
-  if (!options.searches && programs.size() < 2)
+  // Without extras.adaptive there are neither a search nor several schedules.
+  if (!exe.extras.adaptive || (!options.searches && programs.size() < 2))
     refuse("needs several schedules, but there is only '" +
            std::string(programs.front()->name) +
            "'; rondo compile --adaptive adds some");
@@ -282,8 +284,8 @@ void Training::makeRuns() {
         findProgram(exe, ProgramKind::Evaluation, *programs.front()));
   progress.begin();
   if (isAdaptive(exe, options))
-    adaptation = std::make_unique<Adaptation>(trainer, options.tuner, programs,
-                                              options.searches, progress);
+    adaptation = exe.extras.adaptive->make(trainer, options.tuner, programs,
+                                           options.searches, progress);
 }
 
 void Training::evaluate() {

@@ -7,8 +7,8 @@
 #include "runtime/base/error.h"
 #include "runtime/launch/cores.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/extras.h"
 #include "runtime/trainer/last_words.h"
-#include "runtime/trainer/link_trace.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -146,12 +146,12 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   if (rankConnections)
     return std::make_unique<ProgramRun>(*rankConnections, program);
   ProgramOptions programOptions;
-  programOptions.link = options.link;
   programOptions.checksMessages = options.checksMessages;
   programOptions.fault = options.fault;
-  if (!options.linkTrace.empty())
-    programOptions.linkTrace = std::make_shared<LinkTrace>(readLinkTrace(
-        options.linkTrace, maxRanks(exe), options.linkTraceRepeat));
+  EmulatedLinks links;
+  if (exe.extras.links)
+    links = exe.extras.links->read(options, maxRanks(exe));
+  programOptions.imposeLinks = links.impose;
   // Ranks that wait spin if no thread of another rank needs their core.
   programOptions.transport.cores = std::max(1, numCores / numThreads);
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;
@@ -171,9 +171,8 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   optimizer.delayAnneal = options.delayAnneal;
   optimizer.extrapolationDecay = options.extrapolationDecay;
   rankConnections = std::make_unique<Connections>(programState, programOptions);
-  if (programOptions.linkTrace && programOptions.linkTrace->hasMessages())
-    traffic = std::make_unique<OtherTrafficThread>(
-        imposedLinks(*rankConnections, world()));
+  if (links.hasOtherTraffic)
+    traffic = exe.extras.links->startOtherTraffic(*rankConnections, world());
   return std::make_unique<ProgramRun>(*rankConnections, program);
 }
 

@@ -7,7 +7,6 @@
 #include "runtime/data/data.h"
 #include "runtime/execution/program_run.h"
 #include "runtime/trainer/options.h"
-#include "runtime/trainer/other_traffic.h"
 
 #include <atomic>
 #include <functional>
@@ -160,7 +159,8 @@ private:
   Team threads;
   State programState;
   std::unique_ptr<Connections> rankConnections;
-  std::unique_ptr<OtherTrafficThread> traffic;
+  /// LinkEmulation::startOtherTraffic().
+  std::shared_ptr<void> traffic;
   std::unique_ptr<Data> tokens;
   /// The stage that writes the loss; -1: none.
   int32_t lossStage = -1;
@@ -186,10 +186,6 @@ int64_t median(std::vector<int64_t> values);
 int trainModel(Trainer &trainer, const Options &options);
 int verifyModel(Trainer &trainer, const Options &options);
 int profileModel(Trainer &trainer, const Options &options);
-/// Continues the prompt.
-int generateTokens(Trainer &trainer, const Options &options);
-/// Needs no state. Throws Error if there are no custom layers.
-int checkBodies(const Executable &executable, const Options &options);
 
 } // namespace rondo::runtime
 

@@ -274,7 +274,7 @@ Verification::Verification(Trainer &trainer, const Options &options)
     add(Turns(exe, {{program->name, 1}}));
   if (wanted.programs().size() > 1)
     add(wanted);
-  if (!exe.search || !options.schedules.empty())
+  if (!exe.extras.search || !options.schedules.empty())
     return;
   // A run that changes its schedule, in every iteration.
   std::vector<ScheduleTurn> all;

@@ -68,6 +68,14 @@ makeProcessTransport(const TransportParams &params, const World &world,
                      const TransportOptions &options,
                      std::unique_ptr<StampClock> clock = nullptr);
 
+/// Ranks on CPUs: the threads of this process, or processes that the endpoint
+/// connects.
+std::unique_ptr<Transport> makeCpuTransport(
+    const TransportParams &params, const TransportOptions &options,
+    const World &world,
+    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &,
+                                              const TransportOptions &));
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_TRANSPORT_ENDPOINT_H

@@ -10,33 +10,19 @@
 using namespace rondo::runtime;
 using namespace rondo;
 
-template <typename Counts>
-static std::vector<int32_t> ranksWith(const CollectiveParams &parts,
-                                      Counts counts) {
-  std::vector<int32_t> ranks;
-  for (const PartParams &part : parts)
-    if (counts(part))
-      ranks.push_back(part.rank);
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
-}
-
-std::vector<int32_t> rondo::runtime::ranksOf(const CollectiveParams &parts) {
-  return ranksWith(parts, [](const PartParams &) { return true; });
-}
-
-const PartParams &
-rondo::runtime::firstContribution(const CollectiveParams &parts) {
-  return *std::find_if(parts.begin(), parts.end(),
-                       [](const PartParams &part) { return part.contributes; });
+/// The ranks of the parts that contribute, ascending.
+static std::vector<int32_t> addersOf(CollectiveParams parts) {
+  parts.erase(
+      std::remove_if(parts.begin(), parts.end(),
+                     [](const PartParams &part) { return !part.contributes; }),
+      parts.end());
+  return ranksOf(parts);
 }
 
 SumExchange::SumExchange(const CollectiveParams &parts, int32_t me,
                          int64_t maxAtOnce)
     : parts(parts), me(me), count(parts.front().count), ranks(ranksOf(parts)),
-      adders(ranksWith(
-          parts, [](const PartParams &part) { return part.contributes; })) {
+      adders(addersOf(parts)) {
   for (const PartParams &part : parts) {
     if (part.rank == me && !result)
       result = static_cast<float *>(part.data);
@@ -100,12 +86,6 @@ std::vector<SumExchange::Move> SumExchange::receives(int64_t round,
     staging += atOnce;
   }
   return moves;
-}
-
-void rondo::runtime::addElements(float *sum, const float *values,
-                                 int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    sum[i] += values[i];
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,12 +23,6 @@
 
 namespace rondo::runtime {
 
-/// The ranks with a part, ascending.
-std::vector<int32_t> ranksOf(const CollectiveParams &parts);
-
-/// The first part that contributes.
-const PartParams &firstContribution(const CollectiveParams &parts);
-
 /// One rank's share of a sum of parts. All ranks must take the same
 /// `maxAtOnce`.
 class SumExchange {
@@ -128,9 +122,6 @@ private:
   /// Contributing parts of other ranks that this rank adds.
   int64_t arrivals = 0;
 };
-
-/// Adds `values` to `sum` on a CPU.
-void addElements(float *sum, const float *values, int64_t count);
 
 //===----------------------------------------------------------------------===//
 // Gathers and scatters of shards.

@@ -46,6 +46,8 @@ int64_t SerialLink::carriedAt(int64_t thousandths, int64_t nowNs) const {
   }
 }
 
+SerialLink::~SerialLink() = default;
+
 SerialLink::Passage SerialLink::carry(int64_t bytes, int64_t nowNs) {
   std::lock_guard<std::mutex> lock(mutex);
   freeNs = carriedAt(1000 * bytes, std::max(nowNs, freeNs));
@@ -77,6 +79,8 @@ void SerialLink::beginIteration(int64_t number, int64_t nowNs) {
 //===----------------------------------------------------------------------===//
 // All imposed links of a transport.
 //===----------------------------------------------------------------------===//
+
+ImposedNetwork::~ImposedNetwork() = default;
 
 LinkTimeline ImposedNetwork::timelineOf(int32_t from, int32_t to) const {
   if (!trace)
@@ -136,4 +140,14 @@ int64_t ImposedNetwork::endOfSum(const std::vector<int32_t> &ranks,
   for (int32_t rank : ranks)
     sumsEndNs[rank] = end;
   return end;
+}
+
+LinkImposer
+rondo::runtime::linkImposer(ImposedLink constant,
+                            std::shared_ptr<const LinkTrace> trace) {
+  if (!trace && !constant.isImposed())
+    return nullptr;
+  return [constant, trace] {
+    return std::make_unique<ImposedNetwork>(constant, trace);
+  };
 }

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -88,6 +89,9 @@ private:
   int64_t period;
 };
 
+// Transports call the virtual functions below and name no other, so that only
+// programs that impose links link their code.
+
 /// A directed link that carries one message after another, in the order in
 /// which they come. Functions are thread-safe: messages of a program and
 /// streams of other traffic may use one link. All times are ns of one clock.
@@ -101,6 +105,7 @@ public:
   /// beginning() holds.
   SerialLink(LinkTimeline timeline, By by)
       : timeline(std::move(timeline)), by(by) {}
+  virtual ~SerialLink();
 
   struct Passage {
     /// When the link is free for the next message, and when this one is at the
@@ -113,9 +118,9 @@ public:
   /// iteration, only what is in force now is known: a later beginIteration()
   /// lets messages that come after it begin earlier or later, and does not
   /// change times that have been returned.
-  Passage carry(int64_t bytes, int64_t nowNs);
+  virtual Passage carry(int64_t bytes, int64_t nowNs);
   /// The link at that time.
-  ImposedLink at(int64_t nowNs) const;
+  virtual ImposedLink at(int64_t nowNs) const;
   /// A training iteration begins; its number is at least 1.
   void beginIteration(int64_t iteration, int64_t nowNs);
 
@@ -174,19 +179,19 @@ public:
   /// be null.
   ImposedNetwork(ImposedLink constant, std::shared_ptr<const LinkTrace> trace)
       : constant(constant), trace(std::move(trace)) {}
+  virtual ~ImposedNetwork();
 
-  bool isImposed() const { return trace || constant.isImposed(); }
   /// Always the same one for the same two ranks, which differ.
-  SerialLink &link(int32_t from, int32_t to);
-  void beginIteration(int64_t iteration, int64_t nowNs);
+  virtual SerialLink &link(int32_t from, int32_t to);
+  virtual void beginIteration(int64_t iteration, int64_t nowNs);
   /// Duration of a sum of parts of `bytes` each, or of one of its halves,
   /// between these ranks if it begins now: that of the slowest of their links.
-  int64_t sumNs(const std::vector<int32_t> &ranks, int64_t bytes, int64_t nowNs,
-                int64_t halves);
+  virtual int64_t sumNs(const std::vector<int32_t> &ranks, int64_t bytes,
+                        int64_t nowNs, int64_t halves);
   /// When one ends that all these ranks have started by now: it begins when
   /// those before it on any of them have ended. For ranks of one process.
-  int64_t endOfSum(const std::vector<int32_t> &ranks, int64_t bytes,
-                   int64_t nowNs, int64_t halves);
+  virtual int64_t endOfSum(const std::vector<int32_t> &ranks, int64_t bytes,
+                           int64_t nowNs, int64_t halves);
 
 private:
   LinkTimeline timelineOf(int32_t from, int32_t to) const;
@@ -200,6 +205,13 @@ private:
   /// The iteration under way, 0: none, and the begin of the first one.
   int64_t iteration = 0, firstBeginNs = 0;
 };
+
+/// Makes the imposed links of a transport.
+using LinkImposer = std::function<std::unique_ptr<ImposedNetwork>()>;
+/// Of those that impose what the network's constructor takes; empty if that is
+/// nothing.
+LinkImposer linkImposer(ImposedLink constant,
+                        std::shared_ptr<const LinkTrace> trace = nullptr);
 
 } // namespace rondo::runtime
 

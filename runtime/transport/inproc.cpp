@@ -97,8 +97,9 @@ uint64_t pack(int32_t high, int32_t low) {
 class InprocTransport : public Transport {
 public:
   InprocTransport(const TransportParams &params, int cores)
-      : edges(params.edges), network(params.link, params.linkTrace),
-        isLinkImposed(network.isImposed()), measures(params.measures),
+      : edges(params.edges),
+        network(params.imposeLinks ? params.imposeLinks() : nullptr),
+        isLinkImposed(network != nullptr), measures(params.measures),
         checks(params.checks), spins(params.ranks <= cores ? 500 : 40),
         channels(params.channels.size()), records(params.ranks),
         spoils(params.ranks) {
@@ -111,7 +112,7 @@ public:
       channels[i].link = imposedLink(channels[i].from, channels[i].to);
     }
     for (const CollectiveParams &collective : params.collectives)
-      meetings.emplace_back(collective, network);
+      meetings.emplace_back(collective, network.get());
     // Until an empty message has arrived, nothing but stamps is done.
     for (int i = 0; i < 16; ++i) {
       const uint64_t begin = Ticks::now();
@@ -194,11 +195,12 @@ public:
   }
 
   void beginIteration(int64_t iteration) override {
-    network.beginIteration(iteration, nowNs());
+    if (network)
+      network->beginIteration(iteration, nowNs());
   }
   void spoilNext(int32_t rank) override { spoils[rank] = 1; }
   SerialLink *imposedLink(int32_t from, int32_t to) final {
-    return isLinkImposed ? &network.link(from, to) : nullptr;
+    return network ? &network->link(from, to) : nullptr;
   }
 
   Waiting waiting(int32_t rank) const override;
@@ -304,7 +306,8 @@ private:
   }
 
   const EdgeNames edges;
-  ImposedNetwork network;
+  /// Null if links are not imposed.
+  const std::unique_ptr<ImposedNetwork> network;
   const bool isLinkImposed, measures, checks;
   const Ticks ticks;
   /// The time of an empty message, in ticks.

@@ -11,7 +11,7 @@
 #define RONDO_RUNTIME_TRANSPORT_MEETING_H
 
 #include "runtime/base/clock.h"
-#include "runtime/transport/exchange.h"
+#include "runtime/transport/transport.h"
 
 #include <algorithm>
 #include <atomic>
@@ -69,8 +69,8 @@ class alignas(64) Meeting {
 public:
   enum class Work : uint8_t { SumParts, AddAll, Gather, Scatter };
 
-  /// The network must outlive it.
-  Meeting(const CollectiveParams &params, ImposedNetwork &network)
+  /// The network must outlive it; null: links are not imposed.
+  Meeting(const CollectiveParams &params, ImposedNetwork *network)
       : parts(params), ranks(ranksOf(params)),
         members(std::make_unique<Member[]>(ranks.size())), network(network) {}
 
@@ -87,9 +87,9 @@ public:
     arrived.store(0, std::memory_order_relaxed);
     work = todo;
     endNs = 0;
-    if (work != Work::AddAll && network.isImposed())
-      endNs = network.endOfSum(ranks, sizeof(float) * parts.front().count,
-                               nowNs(), work == Work::SumParts ? 2 : 1);
+    if (work != Work::AddAll && network)
+      endNs = network->endOfSum(ranks, sizeof(float) * parts.front().count,
+                                nowNs(), work == Work::SumParts ? 2 : 1);
     numPieces = piecesOfWork();
     nextPiece.store(0, std::memory_order_relaxed);
     piecesDone.store(0, std::memory_order_relaxed);
@@ -230,7 +230,7 @@ private:
   const std::vector<int32_t> ranks;
   /// In the order of `ranks`.
   const std::unique_ptr<Member[]> members;
-  ImposedNetwork &network;
+  ImposedNetwork *network;
   /// Rounds that all ranks have started, and those whose result is complete.
   Signal begun, ended;
   std::atomic<size_t> arrived{0};

@@ -64,8 +64,8 @@ ProcessTransport::ProcessTransport(const TransportParams &params,
       endpoint(std::move(endpoint)),
       clock(clock ? std::move(clock) : makeTickClock()),
       processes(world.processes), tags(this->endpoint->largestTag()),
-      network(params.link, params.linkTrace),
-      isLinkImposed(network.isImposed()),
+      network(params.imposeLinks ? params.imposeLinks() : nullptr),
+      isLinkImposed(network != nullptr),
       spinNs(world.localProcesses <= options.cores ? 50'000 : 2'000),
       channels(params.channels.size()) {
   for (size_t i = 0; i < channels.size(); ++i) {
@@ -263,11 +263,12 @@ void ProcessTransport::bringForward() {
 }
 
 void ProcessTransport::beginIteration(int64_t iteration) {
-  network.beginIteration(iteration, nowNs());
+  if (network)
+    network->beginIteration(iteration, nowNs());
 }
 
 SerialLink *ProcessTransport::imposedLink(int32_t from, int32_t to) {
-  return isLinkImposed ? &network.link(from, to) : nullptr;
+  return network ? &network->link(from, to) : nullptr;
 }
 
 void ProcessTransport::waitFor(const bool &flag, Waiting::For what,
@@ -526,8 +527,8 @@ bool ProcessTransport::finishRound(int32_t collective, Sum &sum,
   if (isLinkImposed && sum.round == exchange.roundOfAllStarts()) {
     const int64_t now = nowNs();
     sum.endNs =
-        now + network.sumNs(ranksOf(all), sizeof(float) * all.front().count,
-                            now, halves);
+        now + network->sumNs(ranksOf(all), sizeof(float) * all.front().count,
+                             now, halves);
   }
   exchange.finish(sum.round++, static_cast<float *>(staging.data), addElements,
                   [](float *to, const float *from, int64_t count) {
@@ -663,4 +664,16 @@ Peers rondo::runtime::peersOf(const TransportParams &params,
         connect(parts.front().rank, rank, Endpoint::Collectives);
   }
   return peers;
+}
+
+std::unique_ptr<Transport> rondo::runtime::makeCpuTransport(
+    const TransportParams &params, const TransportOptions &options,
+    const World &world,
+    std::unique_ptr<Endpoint> (*makeEndpoint)(const World &, const Peers &,
+                                              const TransportOptions &)) {
+  if (world.isAlone())
+    return makeInprocTransport(params, options.cores);
+  return makeProcessTransport(
+      params, world, makeEndpoint(world, peersOf(params, world), options),
+      options);
 }

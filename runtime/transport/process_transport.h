@@ -249,7 +249,8 @@ private:
   const std::unique_ptr<StampClock> clock;
   const int32_t processes;
   const MessageTags tags;
-  ImposedNetwork network;
+  /// Null if links are not imposed.
+  const std::unique_ptr<ImposedNetwork> network;
   const bool isLinkImposed;
   const int64_t spinNs;
   std::vector<Channel> channels;

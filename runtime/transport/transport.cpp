@@ -6,6 +6,7 @@
 #include "runtime/base/crc32c.h"
 #include "runtime/base/error.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace rondo::runtime;
@@ -23,6 +24,27 @@ void Transport::beginIteration(int64_t) {}
 void Transport::spoilNext(int32_t) {}
 
 SerialLink *Transport::imposedLink(int32_t, int32_t) { return nullptr; }
+
+std::vector<int32_t> rondo::runtime::ranksOf(const CollectiveParams &parts) {
+  std::vector<int32_t> ranks;
+  for (const PartParams &part : parts)
+    ranks.push_back(part.rank);
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+const PartParams &
+rondo::runtime::firstContribution(const CollectiveParams &parts) {
+  return *std::find_if(parts.begin(), parts.end(),
+                       [](const PartParams &part) { return part.contributes; });
+}
+
+void rondo::runtime::addElements(float *sum, const float *values,
+                                 int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    sum[i] += values[i];
+}
 
 void rondo::runtime::checkStaging(StagingParams staging, int64_t needed,
                                   int32_t collective, int32_t rank,

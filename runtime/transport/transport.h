@@ -101,10 +101,8 @@ struct TransportParams {
   }
   /// Indexed by rank; further ranks have none.
   std::vector<StagingParams> staging;
-  /// The imposed link of all channels, unless `linkTrace`, which may be null,
-  /// has another one.
-  ImposedLink link;
-  std::shared_ptr<const LinkTrace> linkTrace;
+  /// Makes the links that are imposed; empty: none are.
+  LinkImposer imposeLinks;
   StagingParams stagingOf(int32_t rank) const {
     return rank < static_cast<int32_t>(staging.size()) ? staging[rank]
                                                        : StagingParams();
@@ -282,8 +280,17 @@ std::unique_ptr<Transport> makeInprocTransport(const TransportParams &params,
                                                int cores);
 
 //===----------------------------------------------------------------------===//
-// For transports: checks of both ends of a channel.
+// For transports: collectives, and checks of both ends of a channel.
 //===----------------------------------------------------------------------===//
+
+/// The ranks with a part, ascending.
+std::vector<int32_t> ranksOf(const CollectiveParams &parts);
+
+/// The first part that contributes.
+const PartParams &firstContribution(const CollectiveParams &parts);
+
+/// Adds `values` to `sum` on a CPU.
+void addElements(float *sum, const float *values, int64_t count);
 
 /// A message as one end of a channel posts it.
 struct Posting {

@@ -103,5 +103,5 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK: {1, "main", ProgramKind::Pipeline, 16, 1, true,
 // CHECK: 57000, 192000, pipeline::peak_memory_bytes, pipeline::staging, pipeline::work_ns},
 // CHECK: constexpr Executable executable = {"main", 4, layers, 4, stages, 4, replicas, 6, edges, 4, arena_bytes, 3, programs,
-// CHECK-NEXT: nullptr, 6, links, nullptr};
+// CHECK-NEXT: &tcpBackend, 6, links, 2, {nullptr, nullptr, nullptr, nullptr, &textGeneration}};
 // CHECK: int main(

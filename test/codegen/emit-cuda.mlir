@@ -25,4 +25,4 @@ pipe.schedule @main of @step family<"1f1b">
 // CHECK-NEXT: 0, 0,
 // CHECK-NEXT: Target::Cuda, DType::Bf16},
 // CHECK: constexpr Executable executable = {"main", 3, layers, 2, stages, 2, replicas, 2, edges, 2, arena_bytes, 3, programs,
-// CHECK-NEXT: &cudaBackend, 2, links, nullptr};
+// CHECK-NEXT: &cudaBackend, 2, links, 2, {nullptr, nullptr, nullptr, nullptr, &textGeneration}};

@@ -108,8 +108,8 @@ int writeExecutable(Emission &emission, StringRef output,
 /// Compiles and links C++, as --emit=cpp writes it; or only compiles it if the
 /// output is an object file.
 int compileSource(const Arguments &arguments, StringRef output) {
-  for (StringRef name :
-       {"schedule", "schedule-file", "costs", "dtype", "emit", "optimizer"})
+  for (StringRef name : {"schedule", "schedule-file", "costs", "dtype", "emit",
+                         "optimizer", "impose-links"})
     if (arguments.has(name))
       return reportUsage("--" + name + " is for a model: " + arguments.file() +
                          " is C++, which is compiled as it is");

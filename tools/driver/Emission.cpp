@@ -41,6 +41,7 @@ EmissionRequest emissionRequest(const Arguments &arguments) {
   request.optimizer = pipe::symbolizeOptimizer(arguments.text("optimizer"));
   request.needsMpi = arguments.text("transport") == "mpi";
   request.isAdaptive = arguments.has("adaptive");
+  request.imposesLinks = arguments.has("impose-links");
   return request;
 }
 
@@ -351,6 +352,7 @@ int Emission::runTo(Phase last) {
     codegen::EmitCppOptions options;
     if (needsMpi())
       options.backend = "mpiBackend";
+    options.imposesLinks = request.imposesLinks;
     passes.addPass(codegen::createEmitCpp(options, cpp));
   };
   return failed(file.run(build)) ? file.exitCode() : Success;

@@ -37,6 +37,8 @@ struct EmissionRequest {
   bool needsMpi = false;
   /// Makes the executable adaptive even if the file does not.
   bool isAdaptive = false;
+  /// The program can impose links.
+  bool imposesLinks = false;
 };
 EmissionRequest emissionRequest(const Arguments &arguments);
 

@@ -109,15 +109,9 @@ static std::unique_ptr<Transport>
 makeTransport(const TransportParams &params,
               const std::vector<Device *> &devices,
               const TransportOptions &options, const World &world) {
-  if (params.link.isImposed())
-    throw Error("--link cannot slow down links between GPUs: leave it out",
-                Exit::Usage);
   if (params.checks)
     throw Error("--check-messages cannot look into messages between GPUs: "
                 "leave it out",
-                Exit::Usage);
-  if (params.linkTrace)
-    throw Error("--link-trace cannot change links between GPUs: leave it out",
                 Exit::Usage);
   std::vector<CudaDevice *> gpus;
   bool isOneGpu = world.isAlone();

@@ -6,7 +6,6 @@
 #include "runtime/base/cuda/stream.h"
 #include "runtime/base/error.h"
 #include "runtime/device/cuda/kernels.h"
-#include "runtime/transport/exchange.h"
 
 #include <algorithm>
 

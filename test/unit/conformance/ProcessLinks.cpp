@@ -66,7 +66,7 @@ protected:
     TransportParams params;
     params.ranks = 2;
     params.channels = {{0, 1, 8}, {1, 0, 8}};
-    params.link = link;
+    params.imposeLinks = linkImposer(link);
     auto network = std::make_shared<Network>();
     return std::make_unique<AllProcesses>(params, 2, [=](int32_t p) {
       World world;

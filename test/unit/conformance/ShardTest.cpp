@@ -338,7 +338,7 @@ TEST_P(LinkedShards, TakeTheTimeOfTheirTraffic) {
   // Two shards of 40,064 bytes each.
   constexpr int64_t eachNs = 8'012'800 + latencyNs, slackNs = eachNs / 2;
   ShardRanks ranks(GetParam(), 3, {{2, 0, 1}, {0, 1, 2}}, shard);
-  ranks.params.link = {latencyNs, bytesPerUs};
+  ranks.params.imposeLinks = linkImposer({latencyNs, bytesPerUs});
   ranks.connect();
   int64_t bestNs = INT64_MAX;
   const int64_t deadlineNs = nowNs() + 60 * secondNs;

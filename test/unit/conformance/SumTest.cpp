@@ -304,7 +304,7 @@ TEST_P(LinkedSums, TakeTheTimeOfTheirTraffic) {
   constexpr int64_t expectedNs = 16'000'000 + 2 * latencyNs;
   constexpr int64_t slackNs = 5'000'000;
   SumRanks ranks(GetParam(), 3, {places}, count);
-  ranks.params.link = {latencyNs, bytesPerUs};
+  ranks.params.imposeLinks = linkImposer({latencyNs, bytesPerUs});
   ranks.connect();
   int64_t bestNs = INT64_MAX, bestWorkNs = INT64_MAX;
   const int64_t deadlineNs = nowNs() + 60 * secondNs;
@@ -336,7 +336,7 @@ TEST_P(LinkedSums, TakeTheTimeOfTheirTraffic) {
 /// Sums of one rank need no link, and those of all elements are small.
 TEST_P(LinkedSums, SomeAreNotSlowedDown) {
   Ranks ranks(GetParam(), 2, 256);
-  ranks.params.link = {1000 * secondNs, 1};
+  ranks.params.imposeLinks = linkImposer({1000 * secondNs, 1});
   ranks.params.collectives = {
       {{0, ranks.at(0, 0), 2}, {0, ranks.at(0, 64), 2}},
       {{0, ranks.at(0, 128), 1}, {1, ranks.at(1, 128), 1}}};
@@ -362,7 +362,7 @@ TEST_P(LinkedSums, SomeAreNotSlowedDown) {
 /// Both ranks would wait for half an hour.
 TEST_P(LinkedSums, EndWithAnAbort) {
   SumRanks ranks(GetParam(), 2, {{{0}, {1}}}, 8);
-  ranks.params.link = {1000 * secondNs, 0};
+  ranks.params.imposeLinks = linkImposer({1000 * secondNs, 0});
   ranks.connect();
   ranks.writeParts(1);
   std::atomic<int> started{0}, aborted{0};

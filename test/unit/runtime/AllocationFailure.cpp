@@ -12,16 +12,17 @@ using rondo::runtime::test::AllocationFailure;
 namespace {
 
 std::atomic<bool> isArmed{false}, struck{false};
-std::atomic<size_t> least{0};
+std::atomic<size_t> least{0}, left{0};
 std::atomic<bool> isForOthers{false};
 /// Whether this thread has made the AllocationFailure.
 thread_local bool isMaker = false;
 
 } // namespace
 
-AllocationFailure::AllocationFailure(size_t bytes, Whose whose) {
+AllocationFailure::AllocationFailure(size_t bytes, Whose whose, size_t passes) {
   isMaker = true;
   least = bytes;
+  left = passes + 1;
   isForOthers = whose == OtherThreads;
   struck = false;
   isArmed = true;
@@ -35,7 +36,7 @@ AllocationFailure::~AllocationFailure() {
 bool AllocationFailure::hasStruck() const { return struck; }
 
 void *operator new(size_t bytes) {
-  if (isArmed && bytes >= least && isMaker != isForOthers &&
+  if (isArmed && bytes >= least && isMaker != isForOthers && --left == 0 &&
       isArmed.exchange(false)) {
     struck = true;
     throw std::bad_alloc();

@@ -8,12 +8,12 @@
 
 namespace rondo::runtime::test {
 
-/// While it lives, the next allocation by `new` of at least `bytes` fails,
-/// once.
+/// While it lives, an allocation by `new` of at least `bytes` fails, once: the
+/// one after `passes` others.
 class AllocationFailure {
 public:
   enum Whose { ThisThread, OtherThreads };
-  AllocationFailure(size_t bytes, Whose whose);
+  AllocationFailure(size_t bytes, Whose whose, size_t passes = 0);
   ~AllocationFailure();
   bool hasStruck() const;
 };

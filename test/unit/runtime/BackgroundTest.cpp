@@ -5,6 +5,7 @@
 #include "AllocationFailure.h"
 
 #include "runtime/adaptive/background.h"
+#include "runtime/base/clock.h"
 
 #include "gtest/gtest.h"
 
@@ -52,6 +53,38 @@ TEST(BackgroundEstimator, GoesOnWhenAnEstimateFails) {
     std::this_thread::yield();
   EXPECT_EQ(result->why, "");
   EXPECT_NEAR(double(result->ns.front()), 48000, 100);
+}
+
+/// Whichever of its allocations fails, the thread estimates the next
+/// measurements.
+TEST(BackgroundEstimator, GoesOnWhereverMemoryIsNotEnough) {
+  const Candidates candidates;
+  for (size_t allocation = 0;; ++allocation) {
+    BackgroundEstimator background(
+        Estimator(candidates.program->exe, candidates.pipelines));
+    bool hasStruck = false;
+    {
+      const AllocationFailure failure(1, AllocationFailure::OtherThreads,
+                                      allocation);
+      background.begin(candidates.like(2000, 1));
+      while (!failure.hasStruck() && !background.takeResult())
+        std::this_thread::yield();
+      hasStruck = failure.hasStruck();
+    }
+    background.begin(candidates.like(2000, 1));
+    std::optional<Estimates> result;
+    const int64_t deadlineNs = nowNs() + 20'000'000'000;
+    while (!result || !result->why.empty()) {
+      result = background.takeResult();
+      ASSERT_LT(nowNs(), deadlineNs) << "allocation " << allocation;
+      std::this_thread::yield();
+    }
+    EXPECT_NEAR(double(result->ns.front()), 48000, 100);
+    if (!hasStruck) {
+      EXPECT_GT(allocation, 2);
+      return;
+    }
+  }
 }
 
 TEST(ScheduleSearch, FindsAFasterOrderWithinTheArenas) {

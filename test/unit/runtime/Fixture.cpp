@@ -118,6 +118,9 @@ Program::Program(const Spec &spec) {
   exe.arenaBytes = arenaBytes.data();
   exe.numPrograms = static_cast<int32_t>(programs.size());
   exe.programs = programs.data();
+  exe.backend = &tcpBackend;
+  exe.extras = {nullptr, &adaptiveRuns, &linkEmulation, &bodyCheck,
+                &textGeneration};
 }
 
 /// Samples of replica j of a stage.

@@ -128,7 +128,6 @@ TEST(ImposedNetwork, HasALinkForEachDirectedPair) {
                      "0,*,*,1,1000\n0,0,1,1,10\n",
                      "trace", 3, 0));
   ImposedNetwork network(link(5000, 0), trace);
-  EXPECT_TRUE(network.isImposed());
   EXPECT_EQ(network.link(0, 1).at(0).latencyNs, 5000);
   network.beginIteration(1, 0);
   EXPECT_EQ(network.link(0, 1).carry(1000, 0).carriedNs, 100000);
@@ -139,7 +138,9 @@ TEST(ImposedNetwork, HasALinkForEachDirectedPair) {
             link(1000, 10).halvesNs(2, 1000, 2));
   EXPECT_EQ(network.sumNs({1, 2}, 1000, 0, 2),
             link(1000, 1000).halvesNs(2, 1000, 2));
-  EXPECT_FALSE(ImposedNetwork({}, nullptr).isImposed());
+  EXPECT_TRUE(linkImposer({}, trace));
+  EXPECT_TRUE(linkImposer(link(1, 0)));
+  EXPECT_FALSE(linkImposer({}));
 }
 
 TEST(LinkTrace, ReadsBothFormatsAlike) {

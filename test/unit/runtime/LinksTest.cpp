@@ -178,7 +178,7 @@ std::vector<LinkFigures> measure(ImposedLink link,
   TransportParams params;
   params.ranks = 2;
   params.channels = {{0, 1, static_cast<int64_t>(sizes.size())}};
-  params.link = link;
+  params.imposeLinks = linkImposer(link);
   std::unique_ptr<Transport> transport = makeInprocTransport(params, 2);
   std::vector<char> from(1 << 16, 1), to(1 << 16);
   std::thread receiver([&] {

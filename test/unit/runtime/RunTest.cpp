@@ -286,7 +286,7 @@ void expectParts(ImposedLink link) {
   state.initialise(1);
   ProgramOptions options;
   options.transport.cores = 2;
-  options.link = link;
+  options.imposeLinks = linkImposer(link);
   Connections connections(state, options);
   ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   for (int32_t r : run.heldRanks())

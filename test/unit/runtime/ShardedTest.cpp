@@ -173,7 +173,7 @@ int64_t bestIterationNs(const Sharding &how, int64_t latencyNs,
   state.initialise(1);
   ProgramOptions options;
   options.transport.cores = 2;
-  options.link = {latencyNs, 0};
+  options.imposeLinks = linkImposer({latencyNs, 0});
   Connections connections(state, options);
   ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   Team team(run.program().numRanks);

@@ -24,3 +24,6 @@ defm transport : Choice<"transport", "threads,mpi",
 def adaptive : Switch<"adaptive",
   "add schedules for other conditions of the network, between which the program "
   "switches while it trains (see candidates)">;
+def impose_links : Switch<"impose-links",
+  "make a program that can impose links, for experiments: its flags --link and "
+  "--link-trace (an adaptive one always can)">;

@@ -8,6 +8,12 @@ using namespace rondo::runtime::test;
 
 namespace {
 
+/// The one imposed link of all channels, as LinkImposer makes it.
+ImposedLink linkOf(const TransportParams &params) {
+  return params.imposeLinks ? params.imposeLinks()->link(0, 1).at(0)
+                            : ImposedLink();
+}
+
 class Remote : public Transport {
 public:
   Remote(const Lines &lines, SharedMemory &memory,
@@ -16,7 +22,8 @@ public:
     Frame frame = {
         static_cast<uint32_t>(What::Make),
         0,
-        {pack(params.ranks), pack(params.link), pack(int32_t(params.measures)),
+        {pack(params.ranks), pack(linkOf(params)),
+         pack(int32_t(params.measures)),
          pack(Options{options.cores, options.useGraph, options.timeoutSeconds}),
          pack(params.channels.data(), params.channels.size()),
          pack(params.edges.data(), params.edges.size())}};

@@ -140,7 +140,7 @@ private:
   void makeTransport(const std::vector<std::string> &fields) {
     TransportParams params;
     params.ranks = unpack<int32_t>(fields.at(0));
-    params.link = unpack<ImposedLink>(fields.at(1));
+    params.imposeLinks = linkImposer(unpack<ImposedLink>(fields.at(1)));
     params.measures = unpack<int32_t>(fields.at(2)) != 0;
     const Options sent = unpack<Options>(fields.at(3));
     TransportOptions options;

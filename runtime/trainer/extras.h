@@ -1,0 +1,84 @@
+//===- extras.h - What only some programs can do ----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects that a program's Extras name. Nothing else refers to what defines
+// them, so that other programs do not link it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_TRAINER_EXTRAS_H
+#define RONDO_RUNTIME_TRAINER_EXTRAS_H
+
+#include "runtime/base/error.h"
+#include "runtime/trainer/progress.h"
+#include "runtime/trainer/trainer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace rondo::runtime {
+
+/// Measures the iterations of a run and changes its schedule if another one is
+/// estimated to be faster. Every process has one and makes the same calls;
+/// process 0 decides, and all follow from the same iteration on.
+class Adaptation {
+public:
+  virtual ~Adaptation() = default;
+  /// The program of the next iteration.
+  virtual const ProgramDesc &program() const = 0;
+  /// The ranks of program() if it was found during the run, else null.
+  virtual ProgramRun *foundRun() const = 0;
+  /// The schedule that process 0 proposes after the next iteration; -1 in the
+  /// others.
+  virtual int32_t proposal() = 0;
+  /// Before an iteration of `run`, and after it.
+  virtual void prepare(ProgramRun &run) = 0;
+  virtual void finish(ProgramRun &run, int64_t iteration,
+                      const IterationResult &result) = 0;
+};
+
+struct AdaptiveRuns {
+  /// Starts with the first of `programs`. Makes no run.
+  std::unique_ptr<Adaptation> (*make)(
+      Trainer &trainer, const TunerOptions &options,
+      const std::vector<const ProgramDesc *> &programs, bool searches,
+      Progress &progress);
+};
+
+/// The links that --link and --link-trace impose.
+struct EmulatedLinks {
+  LinkImposer impose;
+  /// Whether other jobs send messages of their own on them.
+  bool hasOtherTraffic = false;
+};
+
+struct LinkEmulation {
+  /// `ranks`: of the program. Throws Error.
+  EmulatedLinks (*read)(const Options &options, int32_t ranks);
+  /// Sends the messages of other jobs while the object lives.
+  std::shared_ptr<void> (*startOtherTraffic)(Connections &connections,
+                                             const World &world);
+};
+
+struct BodyCheck {
+  /// --check-bodies; returns the exit code. Needs no state.
+  int (*run)(const Executable &executable, const Options &options);
+};
+
+/// The error of --generate in a program without a head.
+inline Error headMissing(const Executable &executable) {
+  return Error("'" + std::string(executable.name) +
+                   "' has no head whose logits are known: a gpt or a llama "
+                   "generates tokens",
+               Exit::Usage);
+}
+
+struct TextGeneration {
+  /// --generate; returns the exit code.
+  int (*run)(Trainer &trainer, const Options &options);
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_TRAINER_EXTRAS_H
