@@ -126,6 +126,18 @@ static std::vector<int64_t> arenasOf(const Executable &executable,
   return bytes;
 }
 
+/// What the layers read.
+static std::string describeData(const Executable &executable) {
+  const std::vector<StreamDesc> streams =
+      streamsOf(executable.layers, executable.numLayers);
+  if (streams.empty())
+    return "tokens";
+  std::string names;
+  for (const StreamDesc &stream : streams)
+    names += (names.empty() ? "'" : ", '") + std::string(stream.name) + "'";
+  return "samples of " + names + " in safetensors files";
+}
+
 static int runMode(const Executable &compiled, const Options &options,
                    const World &world) {
   const std::vector<int64_t> arenas = arenasOf(compiled, options, world);
@@ -137,7 +149,8 @@ static int runMode(const Executable &compiled, const Options &options,
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())
     throwInAll(world,
-               Error("this program trains on tokens: --data FILE is missing",
+               Error("this program trains on " + describeData(executable) +
+                         ": --data FILE is missing",
                      Exit::Usage));
   if (!needs && !options.data.empty())
     throwInAll(world, Error("'" + std::string(executable.name) +
