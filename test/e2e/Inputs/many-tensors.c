@@ -54,20 +54,19 @@ static void many(const rondo_layer *layer, const rondo_task *task) {
 }
 
 static void many_input_grad(const rondo_layer *layer, const rondo_task *task) {
-  const float *output_grad = task->output_grad;
+  const float *weights = task->weights, *output_grad = task->output_grad;
+  const int64_t last = layer->parameters[0] - 1;
   float *saved = task->saved_for_weight_grad;
-  (void)layer;
   for (int i = 0; i < numbers; ++i)
-    saved[i] = output_grad[i];
+    saved[i] = output_grad[i] * weights[place * last + i];
 }
 
 static void many_weight_grad(const rondo_layer *layer, const rondo_task *task) {
-  const float *weights = task->weights, *saved = task->saved_for_weight_grad;
-  const int64_t last = layer->parameters[0] - 1;
+  const float *saved = task->saved_for_weight_grad;
   float *gradients = task->gradients;
-  for (int64_t t = 0; t < last; ++t)
+  for (int64_t t = 0; t < layer->parameters[0] - 1; ++t)
     for (int i = 0; i < numbers; ++i)
-      gradients[place * t + i] += saved[i] * weights[place * last + i];
+      gradients[place * t + i] += saved[i];
 }
 
 RONDO_BODY(many) = {
