@@ -49,6 +49,36 @@ static std::string llamaText(const runtime::LlamaDesc &llama) {
   return text;
 }
 
+/// The last fields of a custom layer, which most do not have.
+static std::string partsText(const runtime::CustomDesc &custom) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (custom.numTensors == 0 && custom.frozenBytes == 0 &&
+      custom.numStreams == 0)
+    return text;
+  os << ", " << custom.numTensors << ", " << custom.frozenBytes << ", "
+     << custom.numStreams;
+  if (custom.numStreams == 0)
+    return text;
+  static const char *const types[] = {"Fp32", "Int32", "Uint8"};
+  os << ", {";
+  llvm::interleave(
+      llvm::ArrayRef(custom.streams).take_front(custom.numStreams), os,
+      [&](const runtime::StreamDesc &stream) {
+        os << "\n      {" << quoted(stream.name)
+           << ", StreamType::" << types[static_cast<int>(stream.type)] << ", "
+           << stream.numDims << ", {";
+        llvm::interleaveComma(
+            llvm::ArrayRef(stream.sizes).take_front(stream.numDims), os);
+        os << "}, " << stream.below << ", "
+           << (stream.hasIgnored ? "true" : "false") << ", " << stream.ignored
+           << "}";
+      },
+      ",");
+  os << "}";
+  return text;
+}
+
 /// The last fields of a layer that is custom, a Llama's, or does not run on the
 /// CPU.
 static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
@@ -77,8 +107,8 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
   os << ", " << custom.workspaceBytes
      << ",\n      LayerData::" << data[static_cast<int>(custom.data)] << ", "
      << (custom.hasLoss ? "true" : "false") << ", {" << custom.flops.forward
-     << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad
-     << "}}";
+     << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad << "}"
+     << partsText(custom) << "}";
   return text;
 }
 

@@ -119,6 +119,24 @@ def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic",
       Pipe_OrElse<"0">:$weight_bytes);
 }
 
+def Pipe_StreamAttr : Pipe_StructAttr<"Stream", "data"> {
+  let summary = "a part of each sample that a layer reads from the data";
+  let description = [{
+    The files of `--data` have a tensor of this name, one row of `sizes` for
+    each sample; without `sizes` a row is one number. Numbers of `int32` and
+    `uint8` are from 0 to `below` - 1, or `ignored`; without `below` any are
+    allowed. Programs that generate their data draw them from these.
+
+    ```mlir
+    data<name = "images", dtype = fp32, sizes = [3, 32, 32]>
+    data<name = "labels", dtype = int32, sizes = [16], below = 100, ignored = -100>
+    ```
+  }];
+  let parameters = (ins Pipe_Text:$name, Pipe_WordParameter<Pipe_StreamType>:$dtype,
+      Pipe_NumbersParameter:$sizes, Pipe_OrElse<"0">:$below,
+      Pipe_MaybeNumber:$ignored);
+}
+
 def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     [DeclareAttrInterfaceMethods<Pipe_LayerBodyAttrInterface>]> {
   let summary = "what a layer states whose body is in a library";
@@ -130,9 +148,14 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     starts it compares all of them with what the body itself says.
 
     With `data = tokens` the layer reads the tokens of the data set, as an
-    embedding does; with `data = targets` the targets, as a head does.
+    embedding does; with `data = targets` the targets, as a head does. In a
+    model without sizes it reads the parts of each sample in `streams`.
     `loss = true`: the layer writes the loss. `forward_flops` and the like are
     used to estimate times that were not measured.
+
+    `tensors` is how many the weights are divided into, if there are more than
+    16. The last `frozen_weight_bytes` of the weights are not trained: they have
+    neither gradients nor moments.
   }];
   let parameters = (ins Pipe_Text:$body,
       Pipe_NumbersParameter:$parameters,
@@ -142,7 +165,9 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
       Pipe_OrElse<"0">:$output_bytes, Pipe_OrElse<"0">:$workspace_bytes,
       Pipe_LayerDataParameter:$data, Pipe_BoolParameter:$loss,
       Pipe_OrElse<"0">:$forward_flops, Pipe_OrElse<"0">:$input_grad_flops,
-      Pipe_OrElse<"0">:$weight_grad_flops);
+      Pipe_OrElse<"0">:$weight_grad_flops,
+      Pipe_StreamsParameter:$streams, Pipe_OrElse<"0">:$tensors,
+      Pipe_OrElse<"0">:$frozen_weight_bytes);
 }
 
 def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {

@@ -165,6 +165,31 @@ static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
   printer << ']';
 }
 
+/// `[data<...>, data<...>]`.
+static FailureOr<SmallVector<StreamAttr>> parseStreams(AsmParser &parser) {
+  SmallVector<StreamAttr> streams;
+  auto parseOne = [&]() -> ParseResult {
+    if (parser.parseKeyword(StreamAttr::getMnemonic()))
+      return failure();
+    auto stream =
+        llvm::dyn_cast_or_null<StreamAttr>(StreamAttr::parse(parser, Type()));
+    streams.push_back(stream);
+    return success(bool(stream));
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
+    return failure();
+  return streams;
+}
+
+static void printStreams(AsmPrinter &printer, ArrayRef<StreamAttr> streams) {
+  printer << '[';
+  llvm::interleaveComma(streams, printer, [&](StreamAttr stream) {
+    printer << StreamAttr::getMnemonic();
+    stream.print(printer);
+  });
+  printer << ']';
+}
+
 /// `2`, or `[2, 1]`.
 static FailureOr<SmallVector<int64_t>> parseTimes(AsmParser &parser) {
   SmallVector<int64_t> numbers(1);

@@ -29,6 +29,13 @@ def Pipe_LayerData : Pipe_Enum<"LayerData", "which data a layer reads", [
   I32EnumAttrCase<"Targets", 2, "targets">
 ]>;
 
+/// The same order as rondo::runtime::StreamType.
+def Pipe_StreamType : Pipe_Enum<"StreamType", "the type of a stream's numbers", [
+  I32EnumAttrCase<"Fp32", 0, "fp32">,
+  I32EnumAttrCase<"Int32", 1, "int32">,
+  I32EnumAttrCase<"Uint8", 2, "uint8">
+]>;
+
 /// The same order as rondo::runtime::Target.
 def Pipe_Target : Pipe_Enum<"Target", "what an executable runs on", [
   I32EnumAttrCase<"Cpu", 0, "cpu">,

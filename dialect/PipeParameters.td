@@ -48,6 +48,12 @@ def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
   let printer = "printNumbers($_printer, $_self)";
 }
 
+/// `[data<name = ..., ...>, ...]`; left out if empty.
+def Pipe_StreamsParameter : OptionalArrayRefParameter<"StreamAttr"> {
+  let parser = "parseStreams($_parser)";
+  let printer = "printStreams($_printer, $_self)";
+}
+
 /// Has another key in earlier modules.
 class Pipe_EarlierKey<string key> {
   string earlierKey = key;

@@ -123,7 +123,9 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     A model has an architecture, with its sizes in `gpt` or `llama` and an
     `embedding`, `block`s and a `head` as layers, or its layers are `synthetic`.
     All may have `custom` layers. In a GPT or a Llama the first layer reads
-    tokens, and only the last one reads targets. Names of a block's tensors begin
+    tokens, and only the last one reads targets. In a model of `custom` layers
+    alone, `samples` is the number of samples of a micro-batch, for which the
+    layers state their sizes; with it, layers may read `streams`. Names of a block's tensors begin
     with the layer's name: layers `@model.layers.0` and so on give a Llama's
     tensors the names that Hugging Face's have.
 
@@ -140,14 +142,20 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
       pipe.layer @model.layers.0 block
       pipe.layer @lm_head head
     }
+    pipe.model @digits samples(8) {
+      pipe.layer @classify custom<body = "classify", loss = true,
+          streams = [data<name = "images", dtype = fp32, sizes = [8, 8]>,
+                     data<name = "labels", dtype = int32, below = 10>]>
+    }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      OptionalAttr<Pipe_ArchitectureAttrInterface>:$architecture);
+      OptionalAttr<Pipe_ArchitectureAttrInterface>:$architecture,
+      OptionalAttr<I64Attr>:$samples);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = Pipe_InOrder<"gpt or llama, {...}", [{
+  let assemblyFormat = Pipe_InOrder<"gpt or llama, samples, {...}", [{
     $sym_name `` custom<Architecture>($architecture)
-    attr-dict-with-keyword $body
+    (`samples` `(` $samples^ `)`)? attr-dict-with-keyword $body
   }]>.format;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -156,6 +164,8 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     ::llvm::SmallVector<LayerOp, 0> getLayers();
     /// Those of its architecture; none if its layers state their own.
     std::optional<ModelSizes> getSizes();
+    /// Samples of a micro-batch as the model states them; 0 if it does not.
+    int64_t getStatedSamples();
     /// The first layer that states its sizes for the model's batch, so that no
     /// micro-batch has another number of samples; null if there is none. Timed
     /// layers alone state what all samples take, however many these are.

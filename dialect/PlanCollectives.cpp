@@ -126,9 +126,16 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
   case rondo::CollectiveKind::GradientNorm:
     break;
   }
-  const int32_t stage = plan.getReplicas()[replica].stage;
-  return partialsPerLayer *
-         static_cast<int64_t>(plan.getStages()[stage].getLayers().size());
+  ModelOp model = plan.lookupModel();
+  int64_t places = 0;
+  for (Attribute name :
+       plan.getStages()[plan.getReplicas()[replica].stage].getLayers()) {
+    auto layer = cast<LayerOp>(SymbolTable::lookupSymbolIn(
+        model, cast<FlatSymbolRefAttr>(name).getAttr()));
+    const CustomAttr custom = layer.getCustomAttr();
+    places += partialsOfLayer(custom ? custom.getTensors() : 0);
+  }
+  return places;
 }
 
 std::vector<int64_t> rondo::pipe::stagingOfRanks(PlanOp plan, bool hasNorm) {

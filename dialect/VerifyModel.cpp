@@ -4,8 +4,12 @@
 #include "dialect/SourceRules.h"
 
 #include "kinds/Counts.h"
+#include "runtime/model/layer.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace rondo::pipe;
@@ -18,6 +22,13 @@ std::optional<ModelSizes> ModelOp::getSizes() {
   if (ArchitectureAttrInterface architecture = getArchitectureAttr())
     return architecture.getSizes();
   return std::nullopt;
+}
+
+int64_t ModelOp::getStatedSamples() {
+  if (IntegerAttr samples = getSamplesAttr())
+    return samples.getInt();
+  const std::optional<ModelSizes> sizes = getSizes();
+  return sizes ? sizes->batch : 0;
 }
 
 LayerOp ModelOp::findLayerOfOneSize() {
@@ -33,20 +44,21 @@ LogicalResult rondo::pipe::verifySamples(PlanOp plan, ModelOp model) {
   if (!plan.getSamplesAttr() || !layer)
     return success();
   const int64_t samples = plan.getSamplesAttr().getInt();
-  const std::optional<ModelSizes> sizes = model.getSizes();
+  const int64_t stated = model.getStatedSamples();
   InFlightDiagnostic error = plan.emitError()
                              << "plan @" << plan.getSymName()
                              << " says how many samples a micro-batch has, but "
                                 "layers of model @"
                              << model.getSymName() << " state their sizes for ";
-  if (sizes)
-    error << "the model's own batch of "
-          << rondo::countOf(sizes->batch, "sample");
+  if (stated > 0)
+    error << "the model's own batch of " << rondo::countOf(stated, "sample");
   else
     error << "a micro-batch of the model's own";
   error << ": leave out `samples(" << samples << ")`";
-  if (sizes && sizes->batch != samples)
-    error << ", or use a model with batch = " << samples
+  if (stated > 0 && stated != samples)
+    error << ", or use a model with "
+          << (model.getSamplesAttr() ? "samples(" : "batch = ") << samples
+          << (model.getSamplesAttr() ? ")" : "")
           << " whose layers state their sizes for it";
   error.attachNote(layer.getLoc())
       << "layer @" << layer.getSymName() << " states its sizes";
@@ -70,8 +82,24 @@ LogicalResult rondo::pipe::verifyHeads(Operation *model,
          << sizes.heads << " heads";
 }
 
+/// Only custom layers alone leave the number of samples open.
+static LogicalResult verifyStatedSamples(ModelOp model, int64_t samples) {
+  if (samples < 1)
+    return model.emitError()
+           << "samples is " << samples << "; it must be 1 or more";
+  if (model.getSizes())
+    return model.emitError() << "samples(" << samples
+                             << ") and batch = " << model.getSizes()->batch
+                             << " both say how many samples a "
+                             << "micro-batch has: leave out samples";
+  return verifySize(model, samples);
+}
+
 LogicalResult ModelOp::verify() {
   const std::optional<ModelSizes> sizes = getSizes();
+  if (IntegerAttr samples = getSamplesAttr())
+    if (failed(verifyStatedSamples(*this, samples.getInt())))
+      return failure();
   if (!sizes)
     return success();
   if (failed(verifyFigures(*this,
@@ -88,6 +116,47 @@ LogicalResult ModelOp::verify() {
     if (failed(verifySize(*this, size)))
       return failure();
   return getArchitecture()->verifyModel(*this);
+}
+
+/// What layers read of streams: only models that state their samples have them,
+/// and layers that read the same one declare the same.
+static LogicalResult verifyStreams(ModelOp model) {
+  llvm::StringMap<std::pair<LayerOp, StreamAttr>> declared;
+  for (LayerOp layer : model.getLayers()) {
+    const bool isTimed = layer.getSyntheticAttr() != nullptr;
+    if (isTimed && model.getSamplesAttr())
+      return layer.emitError()
+                 .append("layer @", layer.getSymName(),
+                         " is synthetic, but its model states its samples")
+                 .attachNote(model.getLoc())
+             << "only custom layers state their sizes for a number of samples: "
+                "leave out samples";
+    const CustomAttr custom = layer.getCustomAttr();
+    if (!custom || custom.getStreams().empty())
+      continue;
+    if (!model.getSamplesAttr())
+      return layer.emitError()
+                 .append("layer @", layer.getSymName(), " reads stream '",
+                         custom.getStreams().front().getName(), "', but ",
+                         model.getSizes()
+                             ? "the data of its model are tokens"
+                             : "its model does not say how many samples a "
+                               "micro-batch has")
+                 .attachNote(model.getLoc())
+             << "write samples(N) after @" << model.getSymName()
+             << (model.getSizes() ? ", and leave out the architecture" : "");
+    for (StreamAttr stream : custom.getStreams()) {
+      auto [it, isNew] = declared.try_emplace(stream.getName(), layer, stream);
+      if (!isNew && it->second.second != stream)
+        return layer.emitError()
+                   .append("layer @", layer.getSymName(), " reads ", stream,
+                           ", another stream of the same name")
+                   .attachNote(it->second.first.getLoc())
+               << "layer @" << it->second.first.getSymName() << " reads "
+               << it->second.second;
+    }
+  }
+  return success();
 }
 
 /// Which kinds a model may have, and where.
@@ -170,7 +239,7 @@ LogicalResult ModelOp::verifyRegions() {
     if (failed(verifyPlace(*this, layer, layer == layers.front(),
                            layer == layers.back())))
       return failure();
-  return success();
+  return verifyStreams(*this);
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,6 +291,80 @@ LayerData CustomAttr::getDataRead() const { return getData(); }
 
 bool CustomAttr::hasLoss() const { return getLoss(); }
 
+/// Bytes of what a layer reads of one sample stay below this.
+static constexpr int64_t maxRowBytes = int64_t(1) << 40;
+
+static LogicalResult verifyStream(Operation *op, StreamAttr stream) {
+  const StringRef name = stream.getName();
+  auto fail = [&] { return op->emitError() << "stream '" << name << "' "; };
+  if (name.empty())
+    return op->emitError() << "a stream has no name";
+  if (stream.getSizes().size() > rondo::runtime::maxStreamDims)
+    return fail() << "has " << stream.getSizes().size()
+                  << " sizes; the maximum is " << rondo::runtime::maxStreamDims;
+  int64_t count = 1;
+  for (int64_t size : stream.getSizes()) {
+    if (size < 1)
+      return fail() << "has a size of " << size << "; the minimum is 1";
+    if (size > maxRowBytes / 4 / count)
+      return fail() << "has more than " << maxRowBytes / 4
+                    << " numbers for each sample";
+    count *= size;
+  }
+  const bool isReal = stream.getDtype() == StreamType::Fp32;
+  if (isReal && (stream.getBelow() != 0 || stream.getIgnored()))
+    return fail() << "is fp32, of which any number is allowed: leave out below "
+                     "and ignored";
+  if (stream.getBelow() < 0)
+    return fail() << "has below = " << stream.getBelow()
+                  << "; the minimum is 1";
+  const bool isByte = stream.getDtype() == StreamType::Uint8;
+  const int64_t least = isByte ? 0 : std::numeric_limits<int32_t>::min(),
+                most = isByte ? 255 : std::numeric_limits<int32_t>::max();
+  if (stream.getBelow() > most + 1)
+    return fail() << "has below = " << stream.getBelow()
+                  << "; its numbers are at most " << most;
+  if (std::optional<int64_t> ignored = stream.getIgnored();
+      ignored && (*ignored < least || *ignored > most))
+    return fail() << "has ignored = " << *ignored << "; its numbers are from "
+                  << least << " to " << most;
+  return success();
+}
+
+static LogicalResult verifyStreamsOfLayer(Operation *op, CustomAttr custom) {
+  const ArrayRef<StreamAttr> streams = custom.getStreams();
+  if (streams.size() > rondo::runtime::maxLayerStreams)
+    return op->emitError() << "the layer reads " << streams.size()
+                           << " streams; the maximum is "
+                           << rondo::runtime::maxLayerStreams;
+  if (!streams.empty() && custom.getData() != LayerData::None)
+    return op->emitError() << "data = " << stringifyLayerData(custom.getData())
+                           << " and streams are of two models: leave out one";
+  llvm::StringSet<> names;
+  for (StreamAttr stream : streams) {
+    if (failed(verifyStream(op, stream)))
+      return failure();
+    if (!names.insert(stream.getName()).second)
+      return op->emitError()
+             << "the layer reads stream '" << stream.getName() << "' twice";
+  }
+  return success();
+}
+
+/// The frozen weights follow the others, at a multiple of 16 elements.
+static LogicalResult verifyFrozen(Operation *op, CustomAttr custom) {
+  const int64_t frozen = custom.getFrozenWeightBytes(),
+                trained = custom.getWeightBytes() - frozen;
+  if (frozen == 0 ||
+      (trained >= 0 && trained % rondo::runtime::bufferAlignment == 0))
+    return success();
+  return op->emitError() << "frozen_weight_bytes is " << frozen << " of "
+                         << custom.getWeightBytes()
+                         << "; what lies before it must be a multiple of "
+                         << rondo::runtime::bufferAlignment
+                         << " bytes, or nothing";
+}
+
 LogicalResult CustomAttr::verifyLayer(Operation *op) const {
   const StringRef body = getBody();
   auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
@@ -238,11 +381,21 @@ LogicalResult CustomAttr::verifyLayer(Operation *op) const {
                {"workspace_bytes", getWorkspaceBytes()},
                {"forward_flops", getForwardFlops()},
                {"input_grad_flops", getInputGradFlops()},
-               {"weight_grad_flops", getWeightGradFlops()}})))
+               {"weight_grad_flops", getWeightGradFlops()},
+               {"tensors", getTensors()},
+               {"frozen_weight_bytes", getFrozenWeightBytes()}})))
     return failure();
+  if (failed(verifyStreamsOfLayer(op, *this)))
+    return failure();
+  if (getTensors() > rondo::runtime::maxLayerTensors)
+    return op->emitError() << "tensors is " << getTensors()
+                           << "; the maximum is "
+                           << rondo::runtime::maxLayerTensors;
   if (getWeightBytes() % 4 != 0)
     return op->emitError() << "weight_bytes is " << getWeightBytes()
                            << ", not a multiple of the 4 bytes of a weight";
+  if (failed(verifyFrozen(op, *this)))
+    return failure();
   if (getData() == LayerData::Targets && !getLoss())
     return op->emitError()
            << "only a layer that writes the loss reads targets: "

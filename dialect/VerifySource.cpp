@@ -264,8 +264,7 @@ LogicalResult PlanOp::verify() {
 int64_t PlanOp::getSamplesOfMicrobatch() {
   if (auto samples = getSamplesAttr())
     return samples.getInt();
-  const std::optional<ModelSizes> sizes = lookupModel().getSizes();
-  return sizes ? sizes->batch : 0;
+  return lookupModel().getStatedSamples();
 }
 
 Target PlanOp::getTargetKind() {

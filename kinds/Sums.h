@@ -21,9 +21,13 @@
 
 namespace rondo {
 
-/// Space for partial norms in control memory, per layer: a stage's owner
-/// contributes this number of values to the norm.
-inline constexpr int64_t partialsPerLayer = 16;
+/// Places for partial norms in control memory of a layer with this number of
+/// tensors, 0 if it is at most 16: a stage's owner contributes those of its
+/// layers to the norm.
+constexpr int64_t partialsOfLayer(int64_t tensors) {
+  constexpr int64_t atOnce = 16;
+  return std::max<int64_t>(1, (tensors + atOnce - 1) / atOnce) * atOnce;
+}
 
 /// Limits of the sums of a target's transports.
 struct SumLimits {

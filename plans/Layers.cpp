@@ -23,7 +23,8 @@ static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
                   int(LayerKind::Synthetic) ==
                       int(runtime::LayerKind::Synthetic) &&
                   int(LayerKind::Custom) == int(runtime::LayerKind::Custom) &&
-                  int(LayerData::Targets) == int(runtime::LayerData::Targets),
+                  int(LayerData::Targets) == int(runtime::LayerData::Targets) &&
+                  int(StreamType::Uint8) == int(runtime::StreamType::Uint8),
               "targets, types and kinds are the runtime's, in the same order");
 
 /// The layer's kind, and what is special to its architecture.
@@ -33,6 +34,18 @@ static runtime::LayerDesc describeKind(LayerOp layer) {
   auto model = layer->getParentOfType<ModelOp>();
   if (ArchitectureAttrInterface architecture = model.getArchitectureAttr())
     architecture.describe(layer.getKind(), desc);
+  return desc;
+}
+
+static runtime::StreamDesc describeStream(StreamAttr stream) {
+  runtime::StreamDesc desc = {};
+  desc.name = stream.getName().data();
+  desc.type = static_cast<runtime::StreamType>(stream.getDtype());
+  desc.numDims = static_cast<int32_t>(stream.getSizes().size());
+  llvm::copy(stream.getSizes(), desc.sizes);
+  desc.below = stream.getBelow();
+  desc.hasIgnored = stream.getIgnored().has_value();
+  desc.ignored = stream.getIgnored().value_or(0);
   return desc;
 }
 
@@ -51,6 +64,10 @@ static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
   desc.custom.hasLoss = custom.getLoss();
   desc.custom.flops = {custom.getForwardFlops(), custom.getInputGradFlops(),
                        custom.getWeightGradFlops()};
+  desc.custom.numTensors = static_cast<int32_t>(custom.getTensors());
+  desc.custom.frozenBytes = custom.getFrozenWeightBytes();
+  for (StreamAttr stream : custom.getStreams())
+    desc.custom.streams[desc.custom.numStreams++] = describeStream(stream);
 }
 
 /// Places in the model of the layers that feed a layer, all before it.
@@ -108,6 +125,8 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.batch = plan.getSamplesOfMicrobatch();
       desc.tied = sizes->tied;
     }
+    if (model.getSamplesAttr())
+      desc.batch = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
     desc.recomputes =
         recomputed.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
@@ -198,6 +217,13 @@ static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
     sizes = {custom.getWeightBytes(), custom.getSavedForInputGradBytes(),
              custom.getSavedForWeightGradBytes(), custom.getOutputBytes(),
              custom.getWorkspaceBytes()};
+    const int64_t samples =
+        layer->getParentOfType<ModelOp>().getStatedSamples();
+    for (StreamAttr stream : custom.getStreams()) {
+      const int64_t row = runtime::rowBytes(describeStream(stream));
+      sizes.push_back(
+          llvm::SaturatingMultiply(uint64_t(samples), uint64_t(row)));
+    }
     flops = {custom.getForwardFlops(), custom.getInputGradFlops(),
              custom.getWeightGradFlops()};
   }

@@ -51,9 +51,15 @@ static int32_t tensors(const rondo_layer *layer, rondo_tensor *tensors,
                        int32_t capacity) {
   places p = places_of(layer);
   const rondo_tensor all[] = {
-      {"up", 2, {p.hidden, p.width}, p.up, RONDO_INIT_NORMAL, 1},
-      {"bias", 1, {p.width, 1}, p.bias, RONDO_INIT_ZEROS, 0},
-      {"down", 2, {p.width, p.hidden}, p.down, RONDO_INIT_RESIDUAL_NORMAL, 1}};
+      {"up", 2, {p.hidden, p.width}, p.up, RONDO_INIT_NORMAL, 1, 0},
+      {"bias", 1, {p.width, 1}, p.bias, RONDO_INIT_ZEROS, 0, 0},
+      {"down",
+       2,
+       {p.width, p.hidden},
+       p.down,
+       RONDO_INIT_RESIDUAL_NORMAL,
+       1,
+       0}};
   for (int32_t t = 0; t < 3 && t < capacity; ++t)
     tensors[t] = all[t];
   return 3;

@@ -75,7 +75,8 @@ rondo::formats::importModel(const json::ModelConfig &config, StringRef name,
   const bool isGpt = config.architecture == json::Architecture::Gpt;
   auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
                                      isGpt ? gptOf(config, batch, context)
-                                           : llamaOf(config, batch, context));
+                                           : llamaOf(config, batch, context),
+                                     IntegerAttr());
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   auto add = [&](const Twine &layer, pipe::LayerKind role) {
     pipe::LayerOp::create(builder, loc, builder.getStringAttr(layer),

@@ -137,7 +137,7 @@ void Importer::writeModel() {
   OpBuilder::InsertionGuard guard(builder);
   auto model =
       pipe::ModelOp::create(builder, loc, name(problem.name + "_model"),
-                            pipe::ArchitectureAttrInterface());
+                            pipe::ArchitectureAttrInterface(), IntegerAttr());
   enter(model.getBody());
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {

@@ -28,8 +28,9 @@ rondo::formats::importProfile(const GraphProfile &profile,
   Location loc = builder.getUnknownLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
-  auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
-                                     pipe::ArchitectureAttrInterface());
+  auto model =
+      pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
+                            pipe::ArchitectureAttrInterface(), IntegerAttr());
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   for (const ProfileLayer &layer : layers) {
     pipe::SyntheticAttr::Fields fields;

@@ -45,8 +45,9 @@ OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
   }
   OwningOpRef<ModuleOp> module = ModuleOp::create(builder, loc);
   builder.setInsertionPointToEnd(module->getBody());
-  auto model = pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
-                                     pipe::ArchitectureAttrInterface());
+  auto model =
+      pipe::ModelOp::create(builder, loc, builder.getStringAttr(name),
+                            pipe::ArchitectureAttrInterface(), IntegerAttr());
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {

@@ -67,6 +67,9 @@ struct LayerArgs {
   const void *weightsInDtype;
 };
 
+/// No tensor has more dimensions.
+inline constexpr int32_t maxTensorDims = 8;
+
 enum class TensorInit : uint8_t {
   Zeros,
   Ones,
@@ -75,6 +78,8 @@ enum class TensorInit : uint8_t {
   /// Projection into the residual stream: Normal scaled by
   /// 1 / sqrt(2 * blocks of the model).
   ResidualNormal,
+  /// Read from a file; drawn as Normal where values do not matter.
+  File,
 };
 
 /// A tensor in a layer's weights. Gradients and moments have the same layout.
@@ -83,9 +88,9 @@ enum class TensorInit : uint8_t {
 struct LayerTensor {
   const char *prefix;
   const char *suffix;
-  /// 1 or 2 dimensions; with 1, shape[1] is 1.
   int32_t numDims;
-  int64_t shape[2];
+  /// Sizes from numDims on mean nothing.
+  int64_t shape[maxTensorDims];
   /// The first element in the weights, and the number of elements.
   int64_t offset, count;
   /// Whether weight decay applies: only to matrices.
@@ -94,6 +99,9 @@ struct LayerTensor {
   /// Null, or the global name of another layer's tensor of which this is a
   /// copy. Both have the same values; each has a partial gradient.
   const char *sharedWith;
+  /// Whether it is not trained: it has neither a gradient nor moments. Such
+  /// tensors follow all others.
+  bool isFrozen = false;
 };
 
 /// The computation of one layer kind.
@@ -107,9 +115,6 @@ struct LayerBody {
 };
 
 } // extern "C"
-
-/// No layer has more tensors.
-inline constexpr int32_t maxLayerTensors = 16;
 
 /// The bodies of the CPU, in fp32.
 const LayerBody &cpuBody(LayerKind kind);

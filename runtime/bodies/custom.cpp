@@ -8,6 +8,7 @@
 #include "runtime/bodies/layers.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,11 +17,16 @@ namespace rondo::runtime {
 
 static_assert(RONDO_TARGET_CUDA == int(Target::Cuda) &&
                   RONDO_DTYPE_BF16 == int(DType::Bf16) &&
-                  RONDO_INIT_RESIDUAL_NORMAL == int(TensorInit::ResidualNormal),
+                  RONDO_STREAM_UINT8 == int(StreamType::Uint8) &&
+                  RONDO_MAX_DIMS == maxTensorDims &&
+                  RONDO_INIT_FILE == int(TensorInit::File),
               "bodies from outside see the same numbers");
 
+/// Memory for the streams of a described layer.
+using Streams = std::array<rondo_stream, maxLayerStreams>;
+
 /// The layer as its body sees it.
-static rondo_layer describe(const LayerDesc &layer) {
+static rondo_layer describe(const LayerDesc &layer, Streams &streams) {
   rondo_layer result{};
   result.name = layer.name;
   result.target = static_cast<int32_t>(layer.target);
@@ -34,12 +40,22 @@ static rondo_layer describe(const LayerDesc &layer) {
   result.sequence = layer.sequence;
   result.vocab = layer.vocab;
   result.hidden = layer.hidden;
+  result.num_streams = layer.custom.numStreams;
+  result.streams = streams.data();
+  for (int32_t s = 0; s < result.num_streams; ++s) {
+    const StreamDesc &stream = layer.custom.streams[s];
+    streams[s] = {stream.name,    static_cast<int32_t>(stream.type),
+                  stream.numDims, stream.sizes,
+                  stream.below,   stream.hasIgnored,
+                  stream.ignored};
+  }
   return result;
 }
 
 void runCustom(const LayerDesc &layer, const LayerArgs &args,
                rondo_function task, void *stream) {
-  const rondo_layer described = describe(layer);
+  Streams streams;
+  const rondo_layer described = describe(layer, streams);
   rondo_task buffers{};
   buffers.weights = buffers.weights_in_dtype = args.weights;
   // The copy follows the fp32 weights, or lies elsewhere.
@@ -61,6 +77,11 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   buffers.loss_scale = args.lossScale;
   buffers.microbatch = args.microbatch;
   buffers.stream = stream;
+  std::array<const void *, maxLayerStreams> staged{};
+  for (int32_t k = 0; args.data && k < described.num_streams; ++k)
+    staged[k] =
+        reinterpret_cast<const char *>(args.data) + streamOffset(layer, k);
+  buffers.streams = staged.data();
   task(&described, &buffers);
 }
 
@@ -71,19 +92,34 @@ static void runOnCpu(const LayerDesc *layer, const LayerArgs *args) {
 
 /// The number of tensors that the body says it has; may be any number.
 static int32_t countTensors(const LayerDesc &layer) {
-  const rondo_layer described = describe(layer);
+  Streams streams;
+  const rondo_layer described = describe(layer, streams);
   return layer.custom.body->tensors(&described, nullptr, 0);
 }
 
-/// The body's own descriptions.
+/// What the layer may have at most.
+static int32_t maxTensors(const LayerDesc &layer) {
+  return layer.custom.numTensors > 0 ? layer.custom.numTensors
+                                     : maxUnstatedTensors;
+}
+
+/// The body's own descriptions; one more than allowed if there are too many.
 static std::vector<rondo_tensor> describeTensors(const LayerDesc &layer) {
-  const rondo_layer described = describe(layer);
+  Streams streams;
+  const rondo_layer described = describe(layer, streams);
   const rondo_body &body = *layer.custom.body;
   std::vector<rondo_tensor> tensors(
-      std::clamp<int32_t>(countTensors(layer), 0, maxLayerTensors + 1));
+      std::clamp<int32_t>(countTensors(layer), 0, maxTensors(layer) + 1));
   body.tensors(&described, tensors.data(),
                static_cast<int32_t>(tensors.size()));
   return tensors;
+}
+
+static int64_t countOf(const rondo_tensor &tensor) {
+  int64_t count = 1;
+  for (int32_t d = 0; d < tensor.num_dims; ++d)
+    count *= tensor.shape[d];
+  return count;
 }
 
 static int32_t tensors(const LayerDesc *layer, LayerTensor *out,
@@ -92,16 +128,14 @@ static int32_t tensors(const LayerDesc *layer, LayerTensor *out,
   const int32_t count = static_cast<int32_t>(own.size());
   for (int32_t t = 0; t < std::min(count, capacity); ++t) {
     const rondo_tensor &tensor = own[t];
-    const int64_t columns = tensor.num_dims == 2 ? tensor.shape[1] : 1;
-    out[t] = {layer->name,
-              tensor.name,
-              tensor.num_dims,
-              {tensor.shape[0], columns},
-              tensor.offset,
-              tensor.shape[0] * columns,
-              tensor.decay != 0,
-              static_cast<TensorInit>(tensor.init),
-              nullptr};
+    LayerTensor described = {
+        layer->name,       tensor.name,
+        tensor.num_dims,   {},
+        tensor.offset,     countOf(tensor),
+        tensor.decay != 0, static_cast<TensorInit>(tensor.init),
+        nullptr,           tensor.frozen != 0};
+    std::copy_n(tensor.shape, tensor.num_dims, described.shape);
+    out[t] = described;
   }
   return count;
 }
@@ -152,7 +186,8 @@ static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
 }
 
 static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
-  const rondo_layer described = describe(layer);
+  Streams streams;
+  const rondo_layer described = describe(layer, streams);
   rondo_sizes sizes{};
   if (const char *what = body.sizes(&described, &sizes))
     fail(layer, what);
@@ -171,6 +206,8 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       {"output_bytes", layer.outputBytes,
        layer.outputBytes == 0 ? 0 : sizes.output_bytes},
       {"workspace_bytes", layer.custom.workspaceBytes, sizes.workspace_bytes},
+      {"frozen_weight_bytes", layer.custom.frozenBytes,
+       sizes.frozen_weight_bytes},
   };
   std::string stated, needed;
   for (const Size &size : all) {
@@ -188,10 +225,6 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
     fail(layer, "the program was compiled for " + stated + ", but " +
                     nameOfBody(layer) + " needs " + needed +
                     ": write that into the model and compile it again");
-}
-
-static int64_t countOf(const rondo_tensor &tensor) {
-  return tensor.shape[0] * (tensor.num_dims == 2 ? tensor.shape[1] : 1);
 }
 
 /// `tensors` lie within the weights, in the order of their offsets.
@@ -233,41 +266,70 @@ static void checkNames(const LayerDesc &layer,
                       "'; a checkpoint finds tensors by name");
 }
 
-static void checkTensors(const LayerDesc &layer) {
+/// The number of tensors is the stated one, or at most the usual one.
+static void checkCount(const LayerDesc &layer) {
   const std::string who = nameOfBody(layer);
-  if (const int32_t count = countTensors(layer); count < 0)
+  const int32_t count = countTensors(layer), stated = layer.custom.numTensors;
+  if (count < 0)
     fail(layer, "`tensors` of " + who + " returns " + std::to_string(count) +
                     ", not a number of tensors");
-  std::vector<rondo_tensor> tensors = describeTensors(layer);
-  if (static_cast<int32_t>(tensors.size()) > maxLayerTensors)
-    fail(layer, who + " has more tensors than the maximum of " +
-                    std::to_string(maxLayerTensors));
+  if (stated > 0 ? count == stated : count <= maxUnstatedTensors)
+    return;
+  fail(layer,
+       (stated > 0
+            ? "the program was compiled for tensors = " + std::to_string(stated)
+            : "the model states no number of tensors, so that there may "
+              "be " +
+                  std::to_string(maxUnstatedTensors)) +
+           ", but " + who + " has " + std::to_string(count) +
+           ": write tensors = " + std::to_string(count) +
+           " into the model and compile it again");
+}
+
+static void checkShape(const LayerDesc &layer, const rondo_tensor &tensor,
+                       const std::string &which) {
+  const bool isKnown = tensor.num_dims >= 1 && tensor.num_dims <= maxTensorDims;
+  if (!isKnown || std::any_of(tensor.shape, tensor.shape + tensor.num_dims,
+                              [](int64_t size) { return size < 1; }))
+    fail(layer, which + " has a shape that is not 1 to " +
+                    std::to_string(maxTensorDims) + " sizes of at least 1");
+  if (tensor.offset < 0 || tensor.offset % 16 != 0)
+    fail(layer, which + " begins at element " + std::to_string(tensor.offset) +
+                    ", which is not a multiple of 16");
   const int64_t elements = layer.weightBytes / 4;
+  // Division avoids an overflow of the product.
+  int64_t room = elements;
+  for (int32_t d = 0; d < tensor.num_dims; ++d)
+    room /= tensor.shape[d];
+  if (room < 1 || tensor.offset > elements - countOf(tensor))
+    fail(layer, which + " at element " + std::to_string(tensor.offset) +
+                    " ends past the " + std::to_string(elements) +
+                    " of the weights");
+  const int64_t trained = elements - layer.custom.frozenBytes / 4;
+  if (tensor.frozen ? tensor.offset < trained
+                    : tensor.offset + countOf(tensor) > trained)
+    fail(layer,
+         which + " at element " + std::to_string(tensor.offset) +
+             (tensor.frozen ? " is frozen, but the frozen part of the "
+                              "weights begins at element "
+                            : " is trained, but lies in the frozen part "
+                              "of the weights, which begins at element ") +
+             std::to_string(trained));
+}
+
+static void checkTensors(const LayerDesc &layer) {
+  const std::string who = nameOfBody(layer);
+  checkCount(layer);
+  std::vector<rondo_tensor> tensors = describeTensors(layer);
   for (const rondo_tensor &tensor : tensors) {
     if (!tensor.name || !*tensor.name)
       fail(layer, who + " has a tensor without a name");
     const std::string which =
         "tensor '" + std::string(tensor.name) + "' of " + who;
-    if (tensor.num_dims < 1 || tensor.num_dims > 2 || tensor.shape[0] < 1 ||
-        (tensor.num_dims == 2 && tensor.shape[1] < 1))
-      fail(layer,
-           which + " has a shape that is not 1 or 2 sizes of at least 1");
-    if (tensor.init < RONDO_INIT_ZEROS ||
-        tensor.init > RONDO_INIT_RESIDUAL_NORMAL)
+    if (tensor.init < RONDO_INIT_ZEROS || tensor.init > RONDO_INIT_FILE)
       fail(layer, which + " has init " + std::to_string(tensor.init) +
                       ", which is not one of RONDO_INIT_...");
-    if (tensor.offset < 0 || tensor.offset % 16 != 0)
-      fail(layer, which + " begins at element " +
-                      std::to_string(tensor.offset) +
-                      ", which is not a multiple of 16");
-    // Division avoids an overflow of the product.
-    if (tensor.shape[0] > elements ||
-        (tensor.num_dims == 2 &&
-         tensor.shape[1] > elements / tensor.shape[0]) ||
-        tensor.offset > elements - countOf(tensor))
-      fail(layer, which + " at element " + std::to_string(tensor.offset) +
-                      " ends past the " + std::to_string(elements) +
-                      " of the weights");
+    checkShape(layer, tensor, which);
   }
   checkNames(layer, tensors);
   std::sort(tensors.begin(), tensors.end(),

@@ -4,6 +4,7 @@
 #include "runtime/bodies/gradient_check.h"
 
 #include "runtime/base/random.h"
+#include "runtime/bodies/stream_values.h"
 #include "runtime/bodies/tensors.h"
 
 #include <algorithm>
@@ -88,6 +89,7 @@ private:
       result.fault = what;
   }
   LayerArgs args();
+  void drawStreams();
   void checkRuns();
   /// Compares a gradient with finite differences of F along directions in
   /// `values`, of which `count` numbers change. Returns the relative error.
@@ -124,6 +126,16 @@ static int64_t numWritten(const float *values, int64_t count) {
 static bool areFinite(const float *values, int64_t count) {
   return std::all_of(values, values + count,
                      [](float value) { return std::isfinite(value); });
+}
+
+/// The tensors that have gradients.
+static std::vector<LayerTensor> trainedTensors(const LayerDesc &layer) {
+  std::vector<LayerTensor> tensors = layerTensors(layer);
+  tensors.erase(
+      std::remove_if(tensors.begin(), tensors.end(),
+                     [](const LayerTensor &tensor) { return tensor.isFrozen; }),
+      tensors.end());
+  return tensors;
 }
 
 static std::vector<float> randomValues(uint64_t stream, int64_t count) {
@@ -163,6 +175,21 @@ Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed)
   if (dataOf(layer) != LayerData::None)
     for (int64_t t = 0; t < numTokens(layer); ++t)
       data.push_back(static_cast<int32_t>(mix(seed, t) % layer.vocab));
+  drawStreams();
+}
+
+void Probe::drawStreams() {
+  const int32_t count = layer.custom.numStreams;
+  if (count == 0)
+    return;
+  data.resize(sizes.data / sizeof(int32_t));
+  for (int32_t s = 0; s < count; ++s) {
+    const StreamDesc &stream = layer.custom.streams[s];
+    char *values =
+        reinterpret_cast<char *>(data.data()) + streamOffset(layer, s);
+    for (int64_t b = 0; b < layer.batch; ++b)
+      drawRow(stream, mix(seed, b), values + b * rowBytes(stream));
+  }
 }
 
 LayerArgs Probe::args() {
@@ -280,7 +307,7 @@ void Probe::checkRuns() {
     isSame &= sameBits(first.inputs[k], again.inputs[k]);
   if (!isSame)
     return fail("two runs on the same content give different bits");
-  for (const LayerTensor &tensor : layerTensors(layer))
+  for (const LayerTensor &tensor : trainedTensors(layer))
     for (int64_t i = tensor.offset; i < tensor.offset + tensor.count; ++i)
       if (std::abs(added.weights[i] - 1 - first.weights[i]) >
           1e-5f * (1 + std::abs(first.weights[i])))
@@ -336,7 +363,7 @@ void Probe::checkShare(double share, const std::string &what) {
 GradientCheck Probe::run() {
   checkRuns();
   const Gradients all = runAll(0);
-  for (const LayerTensor &tensor : layerTensors(layer)) {
+  for (const LayerTensor &tensor : trainedTensors(layer)) {
     ++result.tensors;
     checkShare(compare(weightValues, tensor.offset, tensor.count, all.weights),
                "tensor '" + tensorName(tensor) + "', which W gives,");

@@ -23,13 +23,32 @@ extern "C" {
 
 /* The version of this header. At start a program checks that its bodies have
  * the same. */
-#define RONDO_BODY_VERSION 1
+#define RONDO_BODY_VERSION 2
 
 enum { RONDO_TARGET_CPU = 0, RONDO_TARGET_CUDA = 1 };
 
 /* The type of activations and saved buffers: fp32 on a CPU. Weights, gradients
  * and moments that the optimizer works on are fp32 everywhere. */
 enum { RONDO_DTYPE_FP32 = 0, RONDO_DTYPE_BF16 = 1 };
+
+/* The type of a stream's numbers. */
+enum { RONDO_STREAM_FP32 = 0, RONDO_STREAM_INT32 = 1, RONDO_STREAM_UINT8 = 2 };
+
+/* A part of each sample that a layer reads from the data: data<...> in its
+ * `streams`. */
+typedef struct rondo_stream {
+  const char *name;
+  /* RONDO_STREAM_... */
+  int32_t type;
+  /* Sizes of one sample's part; none: it is one number. */
+  int32_t num_dims;
+  const int64_t *shape;
+  /* Numbers that are not fp32 are from 0 to below - 1, or `ignored` if
+   * has_ignored is not 0; with below = 0 any of the type. */
+  int64_t below;
+  int32_t has_ignored;
+  int64_t ignored;
+} rondo_stream;
 
 /* A layer as its model declares it. */
 typedef struct rondo_layer {
@@ -47,23 +66,30 @@ typedef struct rondo_layer {
   const int64_t *input_bytes;
   /* 0: the layer is the model's last. */
   int64_t output_bytes;
+  /* Samples of a micro-batch; 0 if the model does not state them. */
+  int64_t batch;
   /* Sizes of the model's gpt<...> or llama<...>, 0 if it has none: data are
    * [batch][sequence] numbers in [0, vocab). */
-  int64_t batch;
   int64_t sequence;
   int64_t vocab;
   int64_t hidden;
+  /* streams = [...], in their order. */
+  int32_t num_streams;
+  const rondo_stream *streams;
 } rondo_layer;
 
 /* Bytes of a layer's buffers; its declaration must state the same. All but the
  * first are for one micro-batch. */
 typedef struct rondo_sizes {
-  /* fp32, without copies in other types. Gradients have the same size. */
+  /* fp32, without copies in other types. */
   int64_t weight_bytes;
   int64_t saved_for_input_grad_bytes;
   int64_t saved_for_weight_grad_bytes;
   int64_t output_bytes;
   int64_t workspace_bytes;
+  /* Bytes at the end of the weights that are not trained; the rest is a
+   * multiple of 64. Gradients and moments are as large as the rest. */
+  int64_t frozen_weight_bytes;
 } rondo_sizes;
 
 /* How a tensor's initial values are drawn; they depend only on the seed and the
@@ -75,23 +101,34 @@ enum {
   RONDO_INIT_NORMAL = 2,
   /* The same times 1 / sqrt(2 * blocks of the model), for layers that add to a
    * residual stream. */
-  RONDO_INIT_RESIDUAL_NORMAL = 3
+  RONDO_INIT_RESIDUAL_NORMAL = 3,
+  /* Training begins only with a file that has the tensor: --init or --resume.
+   * --verify, --profile and --check-bodies draw it as RONDO_INIT_NORMAL. */
+  RONDO_INIT_FILE = 4
 };
 
-/* A part of the weights. Its global name is LAYER.NAME, unique in the model. */
+/* A tensor has no more dimensions. */
+#define RONDO_MAX_DIMS 8
+
+/* A part of the weights. Its global name is LAYER.NAME, unique in the model. No
+ * other layer can have the same tensor: weights that layers share must be in
+ * one layer. */
 typedef struct rondo_tensor {
   /* Lives as long as the program. */
   const char *name;
-  /* 1 or 2; with 1, shape[1] is 1. */
+  /* 1 to RONDO_MAX_DIMS, and as many sizes; later ones are not read. */
   int32_t num_dims;
-  int64_t shape[2];
+  int64_t shape[RONDO_MAX_DIMS];
   /* The first element, in fp32 elements from the start of the weights: a
    * multiple of 16. Tensors do not overlap, and leave out no weights but
    * padding up to the next multiple of 16. */
   int64_t offset;
   int32_t init;
-  /* Not 0: AdamW decays it. Usually only matrices decay. */
+  /* Not 0: the optimizer decays it. Usually only matrices decay. */
   int32_t decay;
+  /* Not 0: it is not trained, and lies in the frozen part of the weights, which
+   * has no other tensors. W does not add to its gradient: there is none. */
+  int32_t frozen;
 } rondo_tensor;
 
 /* The buffers of one task. All start at a multiple of 64 bytes, none overlap,
@@ -103,7 +140,8 @@ typedef struct rondo_tensor {
  *   saved_for_input_grad   from the start of F to the end of I
  *   saved_for_weight_grad  from the start of F to the end of W; I may replace
  *                          parts of it by what W needs
- *   inputs, data, output   during F, which writes all of output
+ *   inputs, data, streams,
+ *   output                 during F, which writes all of output
  *   output_grad            during I
  *   input_grads            during I, which writes all of each
  *   workspace              during one task
@@ -135,6 +173,8 @@ typedef struct rondo_task {
   int64_t microbatch;
   /* On CUDA a cudaStream_t, otherwise null. */
   void *stream;
+  /* num_streams of them, each [batch] and then the stream's shape. */
+  const void *const *streams;
 } rondo_task;
 
 typedef void (*rondo_function)(const rondo_layer *layer,
@@ -158,8 +198,9 @@ typedef struct rondo_body {
   /* Fills `sizes`, initially all 0, and returns null; or returns what is wrong
    * with the layer's declaration, in words that follow "layer 'x': ". */
   const char *(*sizes)(const rondo_layer *layer, rondo_sizes *sizes);
-  /* Describes the first `capacity` tensors, and returns the number of all, at
-   * most 16. `tensors` may be null if capacity is 0. */
+  /* Describes the first `capacity` tensors, initially all 0, and returns the
+   * number of all: at most 16, or as many as the layer states with tensors = N.
+   * `tensors` may be null if capacity is 0. */
   int32_t (*tensors)(const rondo_layer *layer, rondo_tensor *tensors,
                      int32_t capacity);
   rondo_functions cpu;

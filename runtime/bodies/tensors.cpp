@@ -56,6 +56,7 @@ void initialiseTensor(const LayerTensor &tensor, uint64_t seed,
     deviation /= std::sqrt(2.0 * (numBlocks < 1 ? 1 : numBlocks));
     break;
   case TensorInit::Normal:
+  case TensorInit::File:
     break;
   }
   uint64_t stream = mix(seed, hashName(tensorName(tensor).c_str()));

@@ -20,8 +20,9 @@
 using namespace rondo::runtime;
 
 bool rondo::runtime::hasChanges(const State &state, const Tensor &tensor) {
-  return state.replicas()[tensor.replica]
-             .share->bytes[static_cast<int>(Buffer::WeightChanges)] > 0;
+  return !tensor.layout.isFrozen &&
+         state.replicas()[tensor.replica]
+                 .share->bytes[static_cast<int>(Buffer::WeightChanges)] > 0;
 }
 
 std::string rondo::runtime::nameOfChanges(const State &state,
@@ -47,6 +48,8 @@ std::vector<Slice> rondo::runtime::slicesOf(const State &state,
     if (!tensor.sharedWith.empty())
       continue;
     slices.push_back({tensor.name, &tensor, &Tensor::weights});
+    if (tensor.layout.isFrozen)
+      continue;
     if (state.executable().moments > 0)
       slices.push_back(
           {"optimizer.m." + tensor.name, &tensor, &Tensor::moment1});
@@ -233,7 +236,7 @@ static void readState(Source &source, State &state, OptimizerKind optimizer) {
     const std::string &name =
         tensor.sharedWith.empty() ? tensor.name : tensor.sharedWith;
     source.read(state, tensor, tensor.weights, name);
-    const bool hasMoments = tensor.weightsFrom < 0;
+    const bool hasMoments = tensor.weightsFrom < 0 && !tensor.layout.isFrozen;
     if (hasMoments && state.executable().moments > 0)
       source.read(state, tensor, tensor.moment1, "optimizer.m." + name);
     if (hasMoments && optimizer == OptimizerKind::AdamW)

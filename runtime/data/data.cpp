@@ -19,11 +19,10 @@
 using rondo::countOf;
 using namespace rondo::runtime;
 
-Data::~Data() = default;
+DataSource::~DataSource() = default;
 
-/// Uniform over [0, end).
-static int64_t pick(uint64_t seed, int64_t iteration, int64_t sample,
-                    int64_t end) {
+int64_t rondo::runtime::pick(uint64_t seed, int64_t iteration, int64_t sample,
+                             int64_t end) {
   uint64_t random = mix(mix(mix(seed) + static_cast<uint64_t>(iteration)) +
                         static_cast<uint64_t>(sample));
   __extension__ using Wide = unsigned __int128;

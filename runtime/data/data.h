@@ -15,21 +15,33 @@ namespace rondo::runtime {
 /// Identifies data, for a resumed run to compare. The names of files do not
 /// count.
 struct DataIdentity {
-  /// Hash of the number of tokens in each file and of samples of the tokens; 0:
-  /// no data.
+  /// Hash of how much is in each file and of samples of it; 0: no data.
   uint64_t hash = 0;
   /// When the files were last modified, in ns since 1970; 0: unknown.
   int64_t modifiedNs = 0;
 };
 
-/// The source of samples. A sample is a window of sequence + 1 tokens: the
-/// inputs, and the targets, which are the inputs shifted by one. The window
-/// depends only on the seed, the iteration and the sample's number, never on
-/// ranks.
-class Data {
+/// The data that a run is given.
+class DataSource {
 public:
-  virtual ~Data();
+  virtual ~DataSource();
 
+  /// Whether there is a held-out part.
+  virtual bool hasHeldOut() const = 0;
+  virtual DataIdentity identity() const = 0;
+  /// One line for the user.
+  virtual std::string describe() const = 0;
+};
+
+/// The place of a training sample among `end`, uniform over [0, end).
+int64_t pick(uint64_t seed, int64_t iteration, int64_t sample, int64_t end);
+
+/// The source of samples of tokens. A sample is a window of sequence + 1
+/// tokens: the inputs, and the targets, which are the inputs shifted by one.
+/// The window depends only on the seed, the iteration and the sample's number,
+/// never on ranks.
+class Data : public DataSource {
+public:
   /// Writes `count` tokens of a training sample.
   virtual void trainingSample(uint64_t seed, int64_t iteration, int64_t sample,
                               int64_t count, int32_t *tokens) const = 0;
@@ -37,11 +49,6 @@ public:
   /// spread evenly over the held-out part.
   virtual void heldOutSample(int64_t sample, int64_t samples, int64_t count,
                              int32_t *tokens) const = 0;
-  /// Whether there is a held-out part.
-  virtual bool hasHeldOut() const = 0;
-  virtual DataIdentity identity() const = 0;
-  /// One line for the user.
-  virtual std::string describe() const = 0;
 };
 
 /// The files that `paths` name, a folder standing for its files, sorted by

@@ -94,12 +94,11 @@ public:
 
   void sumSquares(const StageTensors &stage) override {
     double *partials = stage.control.partials;
-    std::fill(partials, partials + partialsPerLayer * stage.numLayers, 0.0);
+    std::fill(partials, partials + stage.numPartials, 0.0);
     for (int32_t t = 0; t < stage.numTensors; ++t) {
       const Tensor &tensor = stage.tensors[t];
-      if (tensor.sharedWith.empty())
-        partials[tensor.layerInStage * partialsPerLayer + tensor.index] =
-            sumOfSquares(tensor.gradients, tensor.count);
+      if (tensor.sharedWith.empty() && !tensor.layout.isFrozen)
+        partials[tensor.partial] = sumOfSquares(tensor.gradients, tensor.count);
     }
   }
 
@@ -117,6 +116,8 @@ public:
   void step(const StageTensors &stage, const UpdateRule &rule) override {
     for (int32_t t = 0; t < stage.numTensors; ++t) {
       const Tensor &tensor = stage.tensors[t];
+      if (tensor.layout.isFrozen)
+        continue;
       if (tensor.weightsFrom >= 0) {
         const Tensor &source = stage.tensors[tensor.weightsFrom];
         std::copy_n(source.weights, tensor.count, tensor.weights);

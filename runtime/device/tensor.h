@@ -26,11 +26,13 @@ struct Tensor {
   /// the norm and the checkpoint, where state lies sharded together with those
   /// of its group. Numbers of replicas.
   int32_t replica = 0, owner = 0;
-  int32_t layerInStage = 0, index = 0;
+  int32_t layerInStage = 0;
+  /// Its place among the partial norms of its stage.
+  int64_t partial = 0;
   /// The number in its stage of the tensor whose weights this copy gets after a
   /// step, which has no moments of its own; -1: the tensor has a step itself.
   int32_t weightsFrom = -1;
-  /// Addresses of element `first`.
+  /// Addresses of element `first`; of a frozen tensor the weights alone.
   float *weights = nullptr, *gradients = nullptr;
   float *moment1 = nullptr, *moment2 = nullptr;
   /// The running mean of the weights' changes; null: nobody needs it.
@@ -44,7 +46,9 @@ struct Tensor {
 /// and its buffers.
 struct StageTensors {
   const Tensor *tensors = nullptr;
-  int32_t numTensors = 0, numLayers = 0;
+  int32_t numTensors = 0;
+  /// Places for partial norms in its control memory.
+  int64_t numPartials = 0;
   ControlView control;
   char *gradients = nullptr;
   int64_t gradientBytes = 0;

@@ -77,8 +77,7 @@ static PartParams partOf(const State &state, const ProgramDesc &program,
   case CollectiveKind::GradientNorm:
     part.data = binding.control.partials;
     if (part.contributes)
-      part.count =
-          partialsPerLayer * static_cast<int64_t>(binding.layers.size());
+      part.count = binding.optimized.numPartials;
     break;
   }
   return part;

@@ -79,7 +79,8 @@ void RunningRank::clipByStage(LocalReplica &replica, double *parts) {
   for (int32_t t = 0; t < replica.optimized.numTensors; ++t) {
     const Tensor &tensor = replica.optimized.tensors[t];
     // The copy of a tensor of the stage itself has the gradients of that one.
-    if (!replica.ownHeaders[t] && !tensor.sharedWith.empty())
+    if (tensor.layout.isFrozen ||
+        (!replica.ownHeaders[t] && !tensor.sharedWith.empty()))
       continue;
     const double squares = sumOfSquares(tensor.gradients, tensor.count);
     if (replica.ownHeaders[t])
@@ -88,7 +89,7 @@ void RunningRank::clipByStage(LocalReplica &replica, double *parts) {
       sum += squares;
     // The norm counts a tensor that stages share once.
     if (parts && tensor.sharedWith.empty())
-      parts[tensor.layerInStage * partialsPerLayer + tensor.index] = squares;
+      parts[tensor.partial] = squares;
   }
   setNorm(*replica.binding->control.header, sum, optimizer.maxNorm);
 }
@@ -290,6 +291,10 @@ char *RunningRank::movedWeightsOf(const LocalReplica &replica,
            reinterpret_cast<const float *>(weights + layer.weightsOffset),
            reinterpret_cast<const float *>(changes + layer.gradientsOffset),
            reinterpret_cast<float *>(replica.moved));
+  // Frozen weights stay.
+  std::copy(weights + layer.weightsOffset + layer.sizes.gradients,
+            weights + layer.weightsOffset + layer.sizes.weights,
+            replica.moved + layer.sizes.gradients);
   return replica.moved;
 }
 

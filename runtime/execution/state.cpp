@@ -72,7 +72,7 @@ State::State(const Executable &executable, const World &world,
     StageTensors &optimized = binding.optimized;
     optimized.tensors = allTensors.data() + binding.firstTensor;
     optimized.numTensors = binding.lastTensor - binding.firstTensor;
-    optimized.numLayers = binding.desc->numLayers;
+    optimized.numPartials = numPartials(*binding.replica);
     optimized.control = binding.control;
     optimized.gradients = binding.gradients;
     optimized.gradientBytes =
@@ -89,8 +89,8 @@ State::State(const Executable &executable, const World &world,
   lateParts.resize(exe.numReplicas);
   for (int32_t h = 0; h < exe.numReplicas; ++h)
     for (int32_t k = 0; holds(h) && k < latest; ++k)
-      lateParts[h].push_back(std::make_unique<double[]>(
-          partialsPerLayer * exe.stages[exe.replicas[h].stage].numLayers));
+      lateParts[h].push_back(
+          std::make_unique<double[]>(numPartials(exe.replicas[h])));
 }
 
 std::vector<const Tensor *> State::shardsOf(const Tensor &tensor) const {
@@ -227,8 +227,10 @@ std::vector<float> State::readLogits(int32_t replica, int64_t first,
 // The layout of replicas and tensors.
 //===----------------------------------------------------------------------===//
 
-static_assert(maxLayerTensors <= partialsPerLayer,
-              "control memory has a partial norm for every tensor");
+int64_t State::numPartials(const ReplicaDesc &replica) const {
+  const StageDesc &stage = exe.stages[replica.stage];
+  return partialsOf(exe.layers + stage.firstLayer, stage.numLayers);
+}
 
 namespace {
 
@@ -364,7 +366,7 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
   binding.moments = find(Buffer::Moments);
   binding.changes = find(Buffer::WeightChanges);
   if (char *control = find(Buffer::Control))
-    binding.control = controlView(control, stage.numLayers);
+    binding.control = controlView(control, numPartials(replica));
 
   const LayerDesc *layers = program.layers + stage.firstLayer;
   if (binding.share->samples != samplesOf(program)) {
@@ -404,7 +406,7 @@ void State::bindTensors(int32_t h) {
       binding.share->bytes[static_cast<int>(Buffer::Moments)] /
       std::max(exe.moments, 1);
   for (int32_t l = 0; l < stage.numLayers; ++l) {
-    int32_t index = 0;
+    int64_t partial = partialsOf(layers, l);
     for (const LayerTensor &layout : layerTensors(layers[l])) {
       Tensor tensor;
       tensor.name = tensorName(layout);
@@ -413,7 +415,7 @@ void State::bindTensors(int32_t h) {
       tensor.replica = h;
       tensor.owner = ownerOf(replica.stage);
       tensor.layerInStage = l;
-      tensor.index = index++;
+      tensor.partial = partial++;
       tensor.count = layout.count;
       if (layout.sharedWith && replica.shards <= 1 &&
           isTiedInStage(layers, stage.numLayers, l))
@@ -438,21 +440,23 @@ void State::bindTensors(int32_t h) {
             (binding.weights.empty() ? nullptr : binding.weights.front()) +
             layer.weightsOffset;
         tensor.weights = at(weights);
-        tensor.gradients = at(binding.gradients + layer.gradientsOffset);
-        const bool hasMoments = tensor.weightsFrom < 0;
+        const bool isTrained = !layout.isFrozen;
+        if (isTrained)
+          tensor.gradients = at(binding.gradients + layer.gradientsOffset);
+        const bool hasMoments = isTrained && tensor.weightsFrom < 0;
         if (hasMoments && exe.moments > 0)
           tensor.moment1 = at(binding.moments + layer.momentsOffset);
         if (hasMoments && exe.moments > 1)
           tensor.moment2 =
               at(binding.moments + eachMoment + layer.momentsOffset);
-        if (binding.changes)
+        if (isTrained && binding.changes)
           tensor.changes = at(binding.changes + layer.gradientsOffset);
-        // After the fp32 weights, which are as large as the gradients. Shards
-        // have none.
+        // After the fp32 weights. Shards have none.
         if (layer.desc->dtype == DType::Bf16 && copyBytes(layer.sizes) > 0 &&
             binding.shard == 0)
-          tensor.weightsCopy =
-              weights + layer.sizes.gradients + 2 * layout.offset;
+          tensor.weightsCopy = weights + layer.sizes.gradients +
+                               alignedBytes(layer.desc->custom.frozenBytes) +
+                               2 * layout.offset;
       }
       allTensors.push_back(tensor);
     }

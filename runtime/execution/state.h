@@ -191,6 +191,8 @@ private:
   std::vector<LayerDesc> layersOf(int32_t replica,
                                   const ProgramDesc &program) const;
   ReplicaBinding bindReplica(int32_t replica, const ProgramDesc &program);
+  /// Places for partial norms in the control memory of its stage.
+  int64_t numPartials(const ReplicaDesc &replica) const;
   int32_t numberIn(const ReplicaBinding &binding,
                    const std::string &name) const;
   void bindTensors(int32_t replica);

@@ -36,6 +36,31 @@ inline constexpr int32_t maxLayerInputs = 8;
 /// The data that a layer reads from the data set for each micro-batch.
 enum class LayerData : uint8_t { None, Tokens, Targets };
 
+/// The type of a stream's numbers.
+enum class StreamType : uint8_t { Fp32, Int32, Uint8 };
+
+/// A row of a stream has no more sizes, and a layer reads no more streams.
+inline constexpr int32_t maxStreamDims = 7, maxLayerStreams = 8;
+
+/// A part of each sample that a layer reads from the data set, one row of a
+/// tensor of the files.
+struct StreamDesc {
+  /// Unique in the model, but for other layers that read the same.
+  const char *name;
+  StreamType type;
+  int32_t numDims;
+  int64_t sizes[maxStreamDims];
+  /// Numbers are from 0 to below - 1; 0: any of the type.
+  int64_t below;
+  /// Another number that is allowed, if `hasIgnored`.
+  bool hasIgnored;
+  int64_t ignored;
+};
+
+/// No layer has more tensors, and without a stated number none has more than
+/// the second.
+inline constexpr int32_t maxLayerTensors = 1 << 16, maxUnstatedTensors = 16;
+
 /// Floating-point operations of a layer's tasks on one micro-batch. Zero for
 /// synthetic layers.
 struct LayerFlops {
@@ -54,6 +79,12 @@ struct CustomDesc {
   LayerData data;
   bool hasLoss;
   LayerFlops flops;
+  /// Tensors of the weights; 0: up to 16.
+  int32_t numTensors;
+  /// Bytes at the end of the weights that are not trained.
+  int64_t frozenBytes;
+  int32_t numStreams;
+  StreamDesc streams[maxLayerStreams];
 };
 
 /// Slower rotations for positions beyond those of the first training, as
@@ -131,7 +162,7 @@ struct LayerSizes {
   /// Scratch of one task.
   int64_t workspace;
   /// Staged data of one micro-batch: tokens for an embedding, targets for a
-  /// head.
+  /// head, streams one after another.
   int64_t data;
 };
 

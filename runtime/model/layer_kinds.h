@@ -31,13 +31,37 @@ inline int64_t statedParameters(const LayerDesc &layer) {
   return layer.weightBytes / 4;
 }
 
+constexpr int64_t bytesOfNumber(StreamType type) {
+  return type == StreamType::Uint8 ? 1 : 4;
+}
+/// Numbers of a stream for one sample.
+constexpr int64_t rowElements(const StreamDesc &stream) {
+  int64_t count = 1;
+  for (int32_t d = 0; d < stream.numDims; ++d)
+    count *= stream.sizes[d];
+  return count;
+}
+constexpr int64_t rowBytes(const StreamDesc &stream) {
+  return rowElements(stream) * bytesOfNumber(stream.type);
+}
+/// Where a layer's stream begins in its staged data; of the number of streams:
+/// the end of all.
+constexpr int64_t streamOffset(const LayerDesc &layer, int32_t stream) {
+  int64_t offset = 0;
+  for (int32_t s = 0; s < stream; ++s)
+    offset += alignedBytes(layer.batch * rowBytes(layer.custom.streams[s]));
+  return offset;
+}
+
 inline LayerSizes customSizes(const LayerDesc &layer) {
   LayerSizes sizes = syntheticSizes(layer);
+  sizes.gradients = alignedBytes(layer.weightBytes - layer.custom.frozenBytes);
   if (layer.target == Target::Cuda)
-    sizes.weights = cuda::weightBytes(layer, sizes.gradients / 4);
+    sizes.weights = cuda::weightBytes(layer, sizes.weights / 4);
   sizes.workspace = alignedBytes(layer.custom.workspaceBytes);
   if (layer.custom.data != LayerData::None)
     sizes.data = alignedBytes(4 * numTokens(layer));
+  sizes.data += streamOffset(layer, layer.custom.numStreams);
   return sizes;
 }
 inline LayerFlops customFlops(const LayerDesc &layer) {
@@ -102,6 +126,10 @@ constexpr const LayerKindRow &rowOf(LayerKind kind) {
 constexpr LayerData dataOf(const LayerDesc &layer) {
   return layer.kind == LayerKind::Custom ? layer.custom.data
                                          : rowOf(layer.kind).data;
+}
+/// Whether the layer reads anything from the data set.
+constexpr bool readsData(const LayerDesc &layer) {
+  return dataOf(layer) != LayerData::None || layer.custom.numStreams > 0;
 }
 /// Whether its F writes a micro-batch's loss.
 constexpr bool hasLoss(const LayerDesc &layer) {

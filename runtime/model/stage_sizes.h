@@ -19,7 +19,14 @@
 
 namespace rondo::runtime {
 
-using rondo::partialsPerLayer;
+/// Places for partial norms of layers.
+inline int64_t partialsOf(const LayerDesc *layers, int64_t count) {
+  int64_t sum = 0;
+  for (int64_t l = 0; l < count; ++l)
+    sum += rondo::partialsOfLayer(layers[l].custom.numTensors);
+  return sum;
+}
+
 /// Bytes of ControlHeader (runtime/optimizer/control.h).
 inline constexpr int64_t controlHeaderBytes = 64;
 
@@ -86,7 +93,7 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::RecomputedForWeightGrad) = alignedBytes(again.forWeightGrad);
   const bool writesLoss = std::any_of(layers, layers + numLayers, hasLoss);
   at(Buffer::Control) = controlHeaderBytes +
-                        alignedBytes(8 * partialsPerLayer * numLayers) +
+                        alignedBytes(8 * partialsOf(layers, numLayers)) +
                         alignedBytes(writesLoss ? 4 * microbatches : 0);
 }
 

@@ -32,19 +32,19 @@ static_assert(sizeof(ControlHeader) <= controlHeaderBytes);
 /// The parts of one stage's control buffer.
 struct ControlView {
   ControlHeader *header = nullptr;
-  /// [layer in the stage * partialsPerLayer + tensor]: sums of squares.
+  /// Sums of squares of tensors, partialsOf() places for each layer.
   double *partials = nullptr;
   /// One entry per micro-batch; only in the stage that has the head.
   float *losses = nullptr;
 };
 
-inline ControlView controlView(char *buffer, int numLayers) {
+inline ControlView controlView(char *buffer, int64_t numPartials) {
   char *partials = buffer + controlHeaderBytes;
   ControlView view;
   view.header = reinterpret_cast<ControlHeader *>(buffer);
   view.partials = reinterpret_cast<double *>(partials);
-  view.losses = reinterpret_cast<float *>(
-      partials + alignedBytes(8 * partialsPerLayer * numLayers));
+  view.losses =
+      reinterpret_cast<float *>(partials + alignedBytes(8 * numPartials));
   return view;
 }
 

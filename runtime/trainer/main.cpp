@@ -143,6 +143,18 @@ static void checkExtras(const Executable &executable, const Options &options,
                               Exit::Usage));
 }
 
+/// What the layers read.
+static std::string describeData(const Executable &executable) {
+  const std::vector<StreamDesc> streams =
+      streamsOf(executable.layers, executable.numLayers);
+  if (streams.empty())
+    return "tokens";
+  std::string names;
+  for (const StreamDesc &stream : streams)
+    names += (names.empty() ? "'" : ", '") + std::string(stream.name) + "'";
+  return "samples of " + names + " in safetensors files";
+}
+
 static int runMode(const Executable &compiled, const Options &options,
                    const World &world) {
   const std::vector<int64_t> arenas = arenasOf(compiled, options, world);
@@ -155,7 +167,8 @@ static int runMode(const Executable &compiled, const Options &options,
   bool needs = needsData(executable);
   if (isTraining && needs && options.data.empty())
     throwInAll(world,
-               Error("this program trains on tokens: --data FILE is missing",
+               Error("this program trains on " + describeData(executable) +
+                         ": --data FILE is missing",
                      Exit::Usage));
   if (!needs && !options.data.empty())
     throwInAll(world, Error("'" + std::string(executable.name) +

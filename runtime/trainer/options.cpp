@@ -141,8 +141,8 @@ static std::string valueOf(const Options &options, const Executable &) {
 
 static const Flag flags[] = {
     {"--data", "FILE",
-     "text (a byte is a token) or llm.c tokens (.bin); a folder: all its "
-     "files; may be repeated",
+     "text (a byte is a token), llm.c tokens (.bin), or safetensors for a "
+     "model with streams; a folder: all its files; may be repeated",
      [](Options &o, Set v) { o.data.push_back(v); }, isGiven<&Options::data>},
     {"--held-out", "FRACTION",
      "share of the data held out for evaluation, from the end (default 0.05)",

@@ -153,14 +153,11 @@ int Trainer::trainSpan(ProgramRun &run, const TrainingSpan &span,
   iterations.before = span.first - 1;
   iterations.rates = ratesUpTo(span.last);
   iterations.tracedIterations = span.traced;
-  if (tokens)
+  if (tokens || streams)
     iterations.writeData = [&](int32_t replica, int64_t microbatch) {
       const int64_t iteration = span.first + microbatch / program.microbatches;
       stageMicrobatch(run, replica, microbatch,
-                      [&](int64_t sample, int64_t count, int32_t *out) {
-                        tokens->trainingSample(span.seed, iteration, sample,
-                                               count, out);
-                      });
+                      trainingSamples(span.seed, iteration));
     };
 
   rankConnections->transport().beginIteration(span.first);

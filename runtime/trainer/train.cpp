@@ -119,6 +119,27 @@ static std::string compareData(const std::string &checkpoint,
   return "";
 }
 
+/// Throws in all processes if a tensor gets its first values from a file alone.
+static void requireInitialWeights(const Trainer &trainer) {
+  const std::vector<Tensor> &tensors = trainer.state().tensors();
+  int64_t count = 0;
+  const Tensor *first = nullptr;
+  for (const Tensor &tensor : tensors)
+    if (tensor.layout.init == TensorInit::File &&
+        tensor.replica == tensor.owner && count++ == 0)
+      first = &tensor;
+  if (!first)
+    return;
+  throwInAll(
+      trainer.world(),
+      Error("tensor '" + first->name + "'" +
+                (count > 1 ? " and " + std::to_string(count - 1) +
+                                 (count > 2 ? " others get" : " other get")
+                           : " gets") +
+                " first values from a file alone: give --init PATH",
+            Exit::Usage));
+}
+
 static RunPosition beginRun(Trainer &trainer, const Options &options,
                             Progress &progress) {
   RunPosition position;
@@ -136,6 +157,8 @@ static RunPosition beginRun(Trainer &trainer, const Options &options,
     for (const std::string &line :
          readInitialWeights(options.init, trainer.state()))
       progress.note(line);
+  if (options.init.empty() && !resumes)
+    requireInitialWeights(trainer);
   if (resumes) {
     position =
         loadCheckpoint(options.resume, trainer.state(), options.optimizer);

@@ -26,10 +26,9 @@ static int32_t maxRanks(const Executable &executable) {
 }
 
 bool rondo::runtime::needsData(const Executable &executable) {
-  for (int32_t l = 0; l < executable.numLayers; ++l)
-    if (dataOf(executable.layers[l]) != LayerData::None)
-      return true;
-  return false;
+  return std::any_of(executable.layers,
+                     executable.layers + executable.numLayers,
+                     runtime::readsData);
 }
 
 bool rondo::runtime::needsCores(const Executable &executable) {
@@ -91,17 +90,30 @@ Trainer::Trainer(const Executable &executable, const Options &options,
         headLayer = l;
       }
     }
-  if (!needsData(exe))
-    return;
-  if (embeddingStage < 0 || headStage < 0)
+  if (needsData(exe))
+    openData(useGeneratedData);
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::openData(bool useGeneratedData) {
+  const std::vector<StreamDesc> declared = streamsOf(exe.layers, exe.numLayers);
+  if (declared.empty() && (embeddingStage < 0 || headStage < 0))
     throw Error("'" + std::string(exe.name) +
                 "' has layers that read data but no embedding or no head");
-  const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
   auto open = [&] {
+    if (!declared.empty()) {
+      streams = useGeneratedData
+                    ? generateStreams()
+                    : openStreams(options.data, options.heldOut, declared);
+      return;
+    }
+    const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
     tokens = useGeneratedData ? generateData(layer.vocab)
-                              : openData(options.data, options.heldOut,
-                                         layer.vocab, layer.sequence);
+                              : runtime::openData(options.data, options.heldOut,
+                                                  layer.vocab, layer.sequence);
   };
+  const World &world = this->world();
   enter(world, Phase::Data);
   if (world.isFirst())
     open();
@@ -109,11 +121,18 @@ Trainer::Trainer(const Executable &executable, const Options &options,
     return;
   // Process 0 alone reports errors in the data.
   world.store->barrier("data");
-  if (!world.isFirst() && (holdsStage(embeddingStage) || holdsStage(headStage)))
+  bool reads = false;
+  for (int32_t s = 0; s < exe.numStages; ++s)
+    reads |= readsData(s) && holdsStage(s);
+  if (!world.isFirst() && reads)
     open();
 }
 
-Trainer::~Trainer() = default;
+bool Trainer::readsData(int32_t stage) const {
+  const LayerDesc *first = exe.layers + exe.stages[stage].firstLayer;
+  return std::any_of(first, first + exe.stages[stage].numLayers,
+                     runtime::readsData);
+}
 
 void Trainer::runOnRanks(const World &world,
                          const std::function<void(int32_t)> &task) {
@@ -263,9 +282,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
                                int64_t iteration, int64_t lastIteration,
                                const std::atomic<int> &stopSignal,
                                int32_t proposal, const Emulation &emulation) {
-  stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
-    tokens->trainingSample(seed, iteration, sample, count, out);
-  });
+  stageData(run, trainingSamples(seed, iteration));
   Span span;
   span.before = iteration - 1;
   span.rates = ratesUpTo(lastIteration);
@@ -314,8 +331,8 @@ bool Trainer::hasHeldOut() {
   if (!hasLoss())
     return false;
   if (world().isAlone())
-    return tokens && tokens->hasHeldOut();
-  bool mine = tokens && tokens->hasHeldOut();
+    return (tokens || streams) && data().hasHeldOut();
+  bool mine = (tokens || streams) && data().hasHeldOut();
   return world().store->exchange("held-out data", mine ? "1" : "0").front() ==
          "1";
 }
@@ -332,11 +349,8 @@ int64_t Trainer::allocatedBytes() {
 }
 
 double Trainer::evaluate(ProgramRun &run) {
-  const int64_t samples =
-      int64_t(run.program().microbatches) * run.program().samples;
-  stageData(run, [&](int64_t sample, int64_t count, int32_t *out) {
-    tokens->heldOutSample(sample, samples, count, out);
-  });
+  stageData(run, heldOutSamples(int64_t(run.program().microbatches) *
+                                run.program().samples));
   run.iterate(threads);
   IterationResult result;
   share("evaluation", run.program(), result);
@@ -357,9 +371,11 @@ void Trainer::keepLogits() {
 std::vector<float> Trainer::logitsOf(ProgramRun &run,
                                      const std::vector<int32_t> &tokens,
                                      int64_t first, int64_t count) {
-  stageData(run, [&](int64_t, int64_t size, int32_t *out) {
+  Samples prompt;
+  prompt.tokens = [&](int64_t, int64_t size, int32_t *out) {
     std::fill(std::copy(tokens.begin(), tokens.end(), out), out + size, 0);
-  });
+  };
+  stageData(run, prompt);
   run.iterate(threads);
   const int32_t replica = programState.ownerOf(headStage);
   const std::string key = "logits";
@@ -378,31 +394,66 @@ std::vector<float> Trainer::logitsOf(ProgramRun &run,
   return logits;
 }
 
-void Trainer::stageData(ProgramRun &run, const Sample &sample) {
+Trainer::Samples Trainer::trainingSamples(uint64_t seed,
+                                          int64_t iteration) const {
+  Samples samples;
+  samples.tokens = [=](int64_t sample, int64_t count, int32_t *out) {
+    tokens->trainingSample(seed, iteration, sample, count, out);
+  };
+  samples.row = [=](int64_t sample) {
+    return streams->trainingRow(seed, iteration, sample);
+  };
+  return samples;
+}
+
+Trainer::Samples Trainer::heldOutSamples(int64_t number) const {
+  Samples samples;
+  samples.tokens = [=](int64_t sample, int64_t count, int32_t *out) {
+    tokens->heldOutSample(sample, number, count, out);
+  };
+  samples.row = [=](int64_t sample) {
+    return streams->heldOutRow(sample, number);
+  };
+  return samples;
+}
+
+void Trainer::stageData(ProgramRun &run, const Samples &samples) {
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
-    const int32_t stage = exe.replicas[h].stage;
-    if (embeddingStage < 0 || !programState.holds(h) ||
-        (stage != embeddingStage && stage != headStage))
+    if (!programState.holds(h) || !readsData(exe.replicas[h].stage))
       continue;
     for (int64_t i = 0; i < run.program().microbatches; ++i)
       if (takes(run.program().shares[h], i))
-        stageMicrobatch(run, h, i, sample);
+        stageMicrobatch(run, h, i, samples);
   }
 }
 
 void Trainer::stageMicrobatch(ProgramRun &run, int32_t replica,
-                              int64_t microbatch, const Sample &sample) {
+                              int64_t microbatch, const Samples &samples) {
+  if (embeddingStage >= 0)
+    stageTokens(run, replica, microbatch, samples);
+  else
+    stageStreams(run, replica, microbatch, samples);
+}
+
+/// The number of the first sample of a replica in a micro-batch.
+static int64_t firstSampleOf(const ProgramDesc &program, int32_t replica,
+                             int64_t microbatch) {
+  return microbatch % program.microbatches * program.samples +
+         program.shares[replica].firstSample;
+}
+
+void Trainer::stageTokens(ProgramRun &run, int32_t replica, int64_t microbatch,
+                          const Samples &samples) {
   const ProgramDesc &program = run.program();
   const ShareDesc &share = program.shares[replica];
   const std::vector<LayerBinding> &layers =
       programState.replicas(program)[replica].layers;
   const int64_t sequence = layerOf(embeddingStage, embeddingLayer).sequence;
-  const int64_t firstSample =
-      microbatch % program.microbatches * program.samples + share.firstSample;
+  const int64_t firstSample = firstSampleOf(program, replica, microbatch);
   std::vector<int32_t> window(sequence + 1), inputs(share.samples * sequence),
       targets(share.samples * sequence);
   for (int64_t b = 0; b < share.samples; ++b) {
-    sample(firstSample + b, sequence + 1, window.data());
+    samples.tokens(firstSample + b, sequence + 1, window.data());
     std::copy(window.begin(), window.end() - 1, inputs.begin() + b * sequence);
     std::copy(window.begin() + 1, window.end(), targets.begin() + b * sequence);
   }
@@ -416,4 +467,27 @@ void Trainer::stageMicrobatch(ProgramRun &run, int32_t replica,
   };
   write(embeddingStage, embeddingLayer, inputs);
   write(headStage, headLayer, targets);
+}
+
+void Trainer::stageStreams(ProgramRun &run, int32_t replica, int64_t microbatch,
+                           const Samples &samples) {
+  const ProgramDesc &program = run.program();
+  const int64_t firstSample = firstSampleOf(program, replica, microbatch);
+  char *slot = run.data(replica, microbatch);
+  std::vector<char> values;
+  for (const LayerBinding &layer :
+       programState.replicas(program)[replica].layers) {
+    const CustomDesc &custom = layer.desc->custom;
+    for (int32_t s = 0; s < custom.numStreams; ++s) {
+      const StreamDesc &stream = custom.streams[s];
+      const int64_t bytes = rowBytes(stream);
+      values.resize(layer.desc->batch * bytes);
+      for (int64_t b = 0; b < layer.desc->batch; ++b)
+        streams->read(samples.row(firstSample + b), stream,
+                      values.data() + b * bytes);
+      programState.write(replica,
+                         slot + layer.dataOffset + streamOffset(*layer.desc, s),
+                         values.data(), static_cast<int64_t>(values.size()));
+    }
+  }
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/data/data.h"
 #include "runtime/execution/program_run.h"
+#include "runtime/streams/streams.h"
 #include "runtime/trainer/options.h"
 
 #include <atomic>
@@ -63,9 +64,12 @@ public:
 
   const Executable &executable() const { return exe; }
   State &state() { return programState; }
+  const State &state() const { return programState; }
   const World &world() const { return programState.world(); }
-  /// Present in process 0, and where the embedding or the head is held.
-  const Data &data() const { return *tokens; }
+  /// Present in process 0, and where a stage is held that reads it.
+  const DataSource &data() const {
+    return tokens ? static_cast<const DataSource &>(*tokens) : *streams;
+  }
   int cores() const { return numCores; }
   /// Threads of each rank of this process.
   int32_t threadsOfRank() const { return numThreads; }
@@ -123,15 +127,28 @@ public:
   static const std::atomic<int> noSignal;
 
 private:
-  /// Writes tokens of one sample of an iteration, given its number.
-  using Sample =
-      std::function<void(int64_t sample, int64_t count, int32_t *tokens)>;
+  /// The samples of an iteration, by their numbers.
+  struct Samples {
+    /// Writes tokens of one.
+    std::function<void(int64_t sample, int64_t count, int32_t *tokens)> tokens;
+    /// Its row in the streams.
+    std::function<int64_t(int64_t sample)> row;
+  };
+  Samples trainingSamples(uint64_t seed, int64_t iteration) const;
+  Samples heldOutSamples(int64_t count) const;
+  void openData(bool useGeneratedData);
+  /// Whether a layer of the stage reads data.
+  bool readsData(int32_t stage) const;
   /// Fills the staging buffers of all micro-batches of an iteration.
-  void stageData(ProgramRun &run, const Sample &sample);
+  void stageData(ProgramRun &run, const Samples &samples);
   /// Those of a replica for one micro-batch. Any thread, for one replica at a
   /// time.
   void stageMicrobatch(ProgramRun &run, int32_t replica, int64_t microbatch,
-                       const Sample &sample);
+                       const Samples &samples);
+  void stageTokens(ProgramRun &run, int32_t replica, int64_t microbatch,
+                   const Samples &samples);
+  void stageStreams(ProgramRun &run, int32_t replica, int64_t microbatch,
+                    const Samples &samples);
   LearningRateSchedule ratesUpTo(int64_t lastIteration) const;
   /// Results of overlapping iterations, of the replicas in this process.
   struct Done;
@@ -161,7 +178,9 @@ private:
   std::unique_ptr<Connections> rankConnections;
   /// LinkEmulation::startOtherTraffic().
   std::shared_ptr<void> traffic;
+  /// One of both, in a program that reads data.
   std::unique_ptr<Data> tokens;
+  std::unique_ptr<StreamData> streams;
   /// The stage that writes the loss; -1: none.
   int32_t lossStage = -1;
   /// Stages, and layers in them, that read tokens and targets; -1: none.
@@ -170,7 +189,7 @@ private:
   std::unique_ptr<LastWords> lastWords;
 };
 
-/// Whether a layer reads tokens or targets.
+/// Whether a layer reads tokens, targets or streams.
 bool needsData(const Executable &executable);
 /// False for a model of timed layers only: they sleep.
 bool needsCores(const Executable &executable);

@@ -89,3 +89,137 @@ pipe.model @m {
   // expected-error @+1 {{expected one of none, tokens, targets, not 'token'; did you mean tokens?}}
   pipe.layer @l custom<body = "mlp", data = token>
 }
+
+// -----
+
+// expected-note @+1 {{write samples(N) after @m}}
+pipe.model @m {
+  // expected-error @+1 {{layer @l reads stream 'labels', but its model does not say how many samples a micro-batch has}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "labels", dtype = int32>]>
+}
+
+// -----
+
+// expected-note @+1 {{write samples(N) after @m, and leave out the architecture}}
+pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  // expected-error @+1 {{layer @l reads stream 'masks', but the data of its model are tokens}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "masks", dtype = uint8>]>
+  pipe.layer @lm_head head
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-note @+1 {{layer @a reads #pipe.data<name = "x", dtype = fp32, sizes = [3]>}}
+  pipe.layer @a custom<body = "mlp", streams = [data<name = "x", dtype = fp32, sizes = [3]>]>
+  // expected-error @+1 {{layer @b reads #pipe.data<name = "x", dtype = fp32, sizes = [4]>, another stream of the same name}}
+  pipe.layer @b custom<body = "mlp", streams = [data<name = "x", dtype = fp32, sizes = [4]>]>
+}
+
+// -----
+
+// expected-note @+1 {{only custom layers state their sizes for a number of samples: leave out samples}}
+pipe.model @m samples(2) {
+  // expected-error @+1 {{layer @l is synthetic, but its model states its samples}}
+  pipe.layer @l synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+
+// -----
+
+// expected-error @+1 {{samples(2) and batch = 1 both say how many samples a micro-batch has: leave out samples}}
+pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> samples(2) {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+
+// -----
+
+// expected-error @+1 {{samples is 0; it must be 1 or more}}
+pipe.model @m samples(0) {
+  pipe.layer @l custom<body = "mlp">
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{the layer reads stream 'x' twice}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = fp32>, data<name = "x", dtype = fp32>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{stream 'x' has a size of 0; the minimum is 1}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = fp32, sizes = [4, 0]>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{stream 'x' has 8 sizes; the maximum is 7}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = fp32, sizes = [1, 1, 1, 1, 1, 1, 1, 1]>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{stream 'x' has more than 274877906944 numbers for each sample}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = fp32, sizes = [1000000, 1000000]>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{stream 'x' is fp32, of which any number is allowed: leave out below and ignored}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = fp32, below = 3>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{stream 'x' has below = 257; its numbers are at most 255}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = uint8, below = 257>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{stream 'x' has ignored = -100; its numbers are from 0 to 255}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = uint8, ignored = -100>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{expected one of fp32, int32, uint8, not 'f32'}}
+  pipe.layer @l custom<body = "mlp", streams = [data<name = "x", dtype = f32>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{data = tokens and streams are of two models: leave out one}}
+  pipe.layer @l custom<body = "mlp", data = tokens, streams = [data<name = "x", dtype = fp32>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{tensors is 65537; the maximum is 65536}}
+  pipe.layer @l custom<body = "mlp", tensors = 65537>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{frozen_weight_bytes is 64 of 100; what lies before it must be a multiple of 64 bytes, or nothing}}
+  pipe.layer @l custom<body = "mlp", weight_bytes = 100, frozen_weight_bytes = 64>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{frozen_weight_bytes is 128 of 64; what lies before it}}
+  pipe.layer @l custom<body = "mlp", weight_bytes = 64, frozen_weight_bytes = 128>
+}

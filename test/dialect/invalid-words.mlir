@@ -90,7 +90,7 @@ pipe.cluster @c link<latency_ns = 1> channels<rendezvous> { pipe.device @d0 }
 
 // -----
 
-// expected-error @+1 {{'gpt' of pipe.model appears twice or out of order; expected order: gpt or llama, {...}}}
+// expected-error @+1 {{'gpt' of pipe.model appears twice or out of order; expected order: gpt or llama, samples, {...}}}
 pipe.model @m { pipe.layer @l0 custom<body = "l"> } gpt<vocab = 1>
 
 // -----

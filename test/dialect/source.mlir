@@ -60,6 +60,15 @@ pipe.model @from_outside {
                         workspace_bytes = 5, forward_flops = 6, input_grad_flops = 7, weight_grad_flops = 8>
       costs<forward_ns = 1, input_grad_ns = 2, weight_grad_ns = 3>
 }
+// CHECK-LABEL: pipe.model @streams samples(8) {
+pipe.model @streams samples(8) {
+  // CHECK-NEXT: custom<body = "a", weight_bytes = 1280, streams = [data<name = "images", dtype = fp32, sizes = [3, 32, 32]>, data<name = "mask", dtype = uint8>], tensors = 20, frozen_weight_bytes = 256>
+  pipe.layer @l0 custom<body = "a", weight_bytes = 1280, tensors = 20, frozen_weight_bytes = 256,
+                        streams = [data<dtype = fp32, sizes = [3, 32, 32], name = "images">,
+                                   data<name = "mask", dtype = uint8, sizes = []>]>
+  // CHECK-NEXT: custom<body = "b", loss = true, streams = [data<name = "labels", dtype = int32, below = 10, ignored = -100>]>
+  pipe.layer @l1 custom<body = "b", loss = true, streams = [data<name = "labels", dtype = int32, below = 10, ignored = -100>]>
+}
 // CHECK-LABEL: pipe.model @between gpt
 pipe.model @between gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
   // CHECK-NEXT: custom<body = "table", data = tokens>

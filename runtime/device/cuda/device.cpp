@@ -181,17 +181,15 @@ void CudaDevice::addCopies(const StageTensors &stage) {
 
 void CudaDevice::sumSquares(const StageTensors &stage) {
   double *partials = stage.control.partials;
-  RONDO_CUDA(cudaMemsetAsync(partials, 0,
-                             sizeof(double) * partialsPerLayer *
-                                 static_cast<size_t>(stage.numLayers),
-                             computeStream.handle));
+  RONDO_CUDA(cudaMemsetAsync(
+      partials, 0, sizeof(double) * static_cast<size_t>(stage.numPartials),
+      computeStream.handle));
   std::vector<SquaredTensor> tensors;
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
-    if (tensor.sharedWith.empty())
+    if (tensor.sharedWith.empty() && !tensor.layout.isFrozen)
       tensors.push_back(
-          {tensor.gradients, tensor.count,
-           partials + tensor.layerInStage * partialsPerLayer + tensor.index});
+          {tensor.gradients, tensor.count, partials + tensor.partial});
   }
   cuda::sumSquares(computeStream, tensors, scratch);
 }
@@ -205,7 +203,7 @@ void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
   std::vector<OptimizedTensor> tensors;
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
-    if (tensor.weightsFrom >= 0)
+    if (tensor.weightsFrom >= 0 || tensor.layout.isFrozen)
       continue;
     tensors.push_back({tensor.weights, tensor.gradients, tensor.moment1,
                        tensor.moment2, copyOf(tensor), tensor.count,

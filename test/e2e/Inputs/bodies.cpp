@@ -42,7 +42,7 @@ int32_t embedTensors(const rondo_layer *layer, rondo_tensor *tensors,
                      int32_t capacity) {
   return describe(
       tensors, capacity,
-      {"table", 2, {layer->vocab, layer->hidden}, 0, RONDO_INIT_NORMAL, 0});
+      {"table", 2, {layer->vocab, layer->hidden}, 0, RONDO_INIT_NORMAL, 0, 0});
 }
 
 void embedForward(const rondo_layer *layer, const rondo_task *task) {
@@ -83,7 +83,7 @@ const char *normSizes(const rondo_layer *layer, rondo_sizes *sizes) {
 int32_t normTensors(const rondo_layer *layer, rondo_tensor *tensors,
                     int32_t capacity) {
   return describe(tensors, capacity,
-                  {"gain", 1, {layer->hidden, 1}, 0, RONDO_INIT_ONES, 0});
+                  {"gain", 1, {layer->hidden, 1}, 0, RONDO_INIT_ONES, 0, 0});
 }
 
 void normForward(const rondo_layer *layer, const rondo_task *task) {
@@ -210,7 +210,7 @@ int32_t sourceTensors(const rondo_layer *layer, rondo_tensor *tensors,
                       int32_t capacity) {
   return describe(
       tensors, capacity,
-      {"weight", 1, {layer->parameters[0], 1}, 0, RONDO_INIT_ZEROS, 0});
+      {"weight", 1, {layer->parameters[0], 1}, 0, RONDO_INIT_ZEROS, 0, 0});
 }
 
 void sourceForward(const rondo_layer *layer, const rondo_task *task) {

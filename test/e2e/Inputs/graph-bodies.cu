@@ -193,7 +193,7 @@ template <int32_t init>
 int32_t weights(const rondo_layer *layer, rondo_tensor *tensors,
                 int32_t capacity) {
   if (capacity > 0)
-    tensors[0] = {"weight", 1, {countOf(layer), 1}, 0, init, 0};
+    tensors[0] = {"weight", 1, {countOf(layer), 1}, 0, init, 0, 0};
   return 1;
 }
 

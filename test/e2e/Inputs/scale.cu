@@ -35,7 +35,7 @@ const char *sizes(const rondo_layer *layer, rondo_sizes *sizes) {
 int32_t tensors(const rondo_layer *layer, rondo_tensor *tensors,
                 int32_t capacity) {
   if (capacity > 0)
-    tensors[0] = {"gain", 1, {layer->hidden, 1}, 0, RONDO_INIT_NORMAL, 0};
+    tensors[0] = {"gain", 1, {layer->hidden, 1}, 0, RONDO_INIT_NORMAL, 0, 0};
   return 1;
 }
 

@@ -5,6 +5,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/bodies/custom.h"
+#include "runtime/bodies/tensors.h"
+#include "runtime/model/stage_sizes.h"
 
 #include <gtest/gtest.h>
 #include <optional>
@@ -19,13 +21,15 @@ struct Answers {
   const char *complaint = nullptr;
   rondo_sizes sizes = {256, 64, 128, 192, 320};
   std::vector<rondo_tensor> tensors = {
-      {"matrix", 2, {8, 4}, 0, RONDO_INIT_NORMAL, 1},
-      {"vector", 1, {20, 0}, 32, RONDO_INIT_ONES, 0}};
+      {"matrix", 2, {8, 4}, 0, RONDO_INIT_NORMAL, 1, 0},
+      {"vector", 1, {20, 0}, 32, RONDO_INIT_ONES, 0, 0}};
   /// Result of `tensors` instead of their number.
   std::optional<int32_t> count;
   rondo_layer layer{};
   rondo_task task{};
   std::vector<const void *> inputs;
+  std::vector<rondo_stream> streams;
+  std::vector<const void *> staged;
 };
 Answers answers;
 
@@ -43,6 +47,8 @@ void remember(const rondo_layer *layer, const rondo_task *task) {
   answers.layer = *layer;
   answers.task = *task;
   answers.inputs.assign(task->inputs, task->inputs + layer->num_inputs);
+  answers.streams.assign(layer->streams, layer->streams + layer->num_streams);
+  answers.staged.assign(task->streams, task->streams + layer->num_streams);
 }
 
 class Custom : public testing::Test {
@@ -100,8 +106,8 @@ TEST_F(Custom, SizesAreThoseOfTheLayer) {
 
 TEST_F(Custom, Version) {
   body.version = RONDO_BODY_VERSION + 1;
-  EXPECT_EQ(error(), "layer 'mix': body 'mixer' was written for version 2 of "
-                     "rondo_body.h, this program has version 1: compile it "
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' was written for version 3 of "
+                     "rondo_body.h, this program has version 2: compile it "
                      "again with the header of this installation");
 }
 
@@ -173,7 +179,7 @@ TEST_F(Custom, TensorsLieInTheWeights) {
                      "32 ends past the 64 of the weights");
   answers.tensors[1].shape[0] = INT64_MAX;
   EXPECT_NE(error().find("ends past"), std::string::npos) << error();
-  answers.tensors[1] = {"vector", 2, {8, INT64_MAX}, 32, RONDO_INIT_ONES, 0};
+  answers.tensors[1] = {"vector", 2, {8, INT64_MAX}, 32, RONDO_INIT_ONES, 0, 0};
   EXPECT_NE(error().find("ends past"), std::string::npos) << error();
 }
 
@@ -198,7 +204,7 @@ TEST_F(Custom, TensorsCoverTheWeights) {
   EXPECT_NE(error().find("covers 64 of the 64 weights, from element 0 on"),
             std::string::npos)
       << error();
-  answers.tensors = {{"end", 1, {10, 0}, 16, RONDO_INIT_ONES, 0}};
+  answers.tensors = {{"end", 1, {10, 0}, 16, RONDO_INIT_ONES, 0, 0}};
   EXPECT_NE(error().find("covers 48 of the 64 weights, from element 0 on"),
             std::string::npos)
       << error();
@@ -224,20 +230,97 @@ TEST_F(Custom, Tensors) {
   EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' begins at "
                      "element 40, which is not a multiple of 16");
   answers.tensors[1].offset = 32;
-  answers.tensors[1].init = 4;
-  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has init 4, "
+  answers.tensors[1].init = 5;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has init 5, "
                      "which is not one of RONDO_INIT_...");
   answers.tensors[1].init = 0;
   answers.tensors[1].num_dims = 3;
   EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has a shape "
-                     "that is not 1 or 2 sizes of at least 1");
+                     "that is not 1 to 8 sizes of at least 1");
+  answers.tensors[1].num_dims = 9;
+  EXPECT_NE(error().find("not 1 to 8 sizes"), std::string::npos) << error();
   answers.tensors[1].num_dims = 1;
   answers.tensors[0].name = "";
   EXPECT_EQ(error(), "layer 'mix': body 'mixer' has a tensor without a name");
-  answers.tensors.assign(17, {"t", 1, {1, 1}, 0, 0, 0});
-  EXPECT_EQ(error(),
-            "layer 'mix': body 'mixer' has more tensors than the maximum "
-            "of 16");
+}
+
+TEST_F(Custom, NumberOfTensors) {
+  static const char *const names[] = {"a", "b", "c", "d", "e", "f",
+                                      "g", "h", "i", "j", "k", "l",
+                                      "m", "n", "o", "p", "q"};
+  layer.weightBytes = answers.sizes.weight_bytes = 17 * 64;
+  answers.tensors.clear();
+  for (int64_t t = 0; t < 17; ++t)
+    answers.tensors.push_back({names[t], 1, {16}, 16 * t, 0, 0, 0});
+  EXPECT_EQ(error(), "layer 'mix': the model states no number of tensors, so "
+                     "that there may be 16, but body 'mixer' has 17: write "
+                     "tensors = 17 into the model and compile it again");
+  layer.custom.numTensors = 18;
+  EXPECT_EQ(error(), "layer 'mix': the program was compiled for tensors = 18, "
+                     "but body 'mixer' has 17: write tensors = 17 into the "
+                     "model and compile it again");
+  layer.custom.numTensors = 17;
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(layerTensors(layer).size(), 17u);
+  // A place for the norm of each.
+  EXPECT_EQ(partialsOf(&layer, 1), 32);
+  layer.custom.numTensors = 0;
+  EXPECT_EQ(partialsOf(&layer, 1), 16);
+}
+
+TEST_F(Custom, TensorsHaveUpToEightDimensions) {
+  answers.tensors[0] = {"matrix", 8, {1, 2, 1, 2, 2, 1, 2, 2}, 0, 0, 0, 0};
+  EXPECT_EQ(error(), "");
+  const LayerTensor tensor = layerTensors(layer)[0];
+  EXPECT_EQ(shapeOf(tensor), (std::vector<int64_t>{1, 2, 1, 2, 2, 1, 2, 2}));
+  EXPECT_EQ(tensor.count, 32);
+  answers.tensors[0].shape[0] = INT64_MAX;
+  EXPECT_NE(error().find("ends past"), std::string::npos) << error();
+}
+
+TEST_F(Custom, FrozenTensorsAreTheLast) {
+  layer.custom.frozenBytes = 128;
+  EXPECT_EQ(error(), "layer 'mix': the program was compiled for "
+                     "frozen_weight_bytes = 128, but body 'mixer' needs "
+                     "frozen_weight_bytes = 0: write that into the model and "
+                     "compile it again");
+  answers.sizes.frozen_weight_bytes = 128;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' at element "
+                     "32 is trained, but lies in the frozen part of the "
+                     "weights, which begins at element 32");
+  answers.tensors[1].frozen = 1;
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(layerSizes(layer).weights, 256);
+  EXPECT_EQ(layerSizes(layer).gradients, 128);
+  EXPECT_FALSE(layerTensors(layer)[0].isFrozen);
+  EXPECT_TRUE(layerTensors(layer)[1].isFrozen);
+  answers.tensors[0].frozen = 1;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'matrix' of body 'mixer' at element "
+                     "0 is frozen, but the frozen part of the weights begins "
+                     "at element 32");
+}
+
+TEST_F(Custom, ATaskSeesItsStreams) {
+  layer.batch = 5;
+  layer.custom.numStreams = 2;
+  layer.custom.streams[0] = {"images", StreamType::Fp32, 2, {3, 2}, 0};
+  layer.custom.streams[1] = {"labels", StreamType::Int32, 0, {}, 10, true, -1};
+  alignas(64) char data[256];
+  LayerArgs args{};
+  args.data = reinterpret_cast<const int32_t *>(data);
+  cpuBody(LayerKind::Custom).forward(&layer, &args);
+  EXPECT_EQ(answers.layer.batch, 5);
+  ASSERT_EQ(answers.streams.size(), 2u);
+  EXPECT_STREQ(answers.streams[0].name, "images");
+  EXPECT_EQ(answers.streams[0].type, RONDO_STREAM_FP32);
+  EXPECT_EQ(answers.streams[0].num_dims, 2);
+  EXPECT_EQ(answers.streams[0].shape[1], 2);
+  EXPECT_EQ(answers.streams[1].type, RONDO_STREAM_INT32);
+  EXPECT_EQ(answers.streams[1].below, 10);
+  EXPECT_EQ(answers.streams[1].ignored, -1);
+  EXPECT_NE(answers.streams[1].has_ignored, 0);
+  // 5 * 6 numbers take 120 bytes.
+  EXPECT_EQ(answers.staged, (std::vector<const void *>{data, data + 128}));
 }
 
 TEST_F(Custom, NamesOfTensors) {
@@ -247,7 +330,7 @@ TEST_F(Custom, NamesOfTensors) {
   EXPECT_EQ(tensors[0].count, 32);
   EXPECT_TRUE(tensors[0].decay);
   EXPECT_EQ(tensors[1].count, 20);
-  EXPECT_EQ(tensors[1].shape[1], 1);
+  EXPECT_EQ(shapeOf(tensors[1]), (std::vector<int64_t>{20}));
   EXPECT_FALSE(tensors[1].decay);
   EXPECT_EQ(tensors[1].init, TensorInit::Ones);
 }

@@ -306,7 +306,8 @@ Program::stagingOf(const Spec &spec, const std::vector<ShareDesc> &shares,
     case CollectiveKind::GradientNorm:
       break;
     }
-    return partialsPerLayer * spec.layersOfStage[replicas[replica].stage];
+    return rondo::partialsOfLayer(0) *
+           spec.layersOfStage[replicas[replica].stage];
   };
   for (const CollectiveDesc &collective : tables.collectives) {
     CollectiveParams parts;

@@ -37,7 +37,7 @@ const char *sizes(const rondo_layer *layer, rondo_sizes *sizes) {
 
 int32_t tensors(const rondo_layer *, rondo_tensor *tensors, int32_t capacity) {
   if (capacity > 0)
-    tensors[0] = {"w", 1, {1, 1}, 0, RONDO_INIT_ONES, 0};
+    tensors[0] = {"w", 1, {1, 1}, 0, RONDO_INIT_ONES, 0, 0};
   return 1;
 }
 
