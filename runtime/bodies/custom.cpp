@@ -19,27 +19,64 @@ static_assert(RONDO_TARGET_CUDA == int(Target::Cuda) &&
                   RONDO_INIT_RESIDUAL_NORMAL == int(TensorInit::ResidualNormal),
               "bodies from outside see the same numbers");
 
+namespace {
+
 /// The layer as its body sees it.
-static rondo_layer describe(const LayerDesc &layer) {
-  rondo_layer result{};
-  result.name = layer.name;
-  result.target = static_cast<int32_t>(layer.target);
-  result.dtype = static_cast<int32_t>(layer.dtype);
-  result.num_parameters = layer.custom.numParameters;
-  result.parameters = layer.custom.parameters;
-  result.num_inputs = layer.numInputs;
-  result.input_bytes = layer.inputBytes;
-  result.output_bytes = layer.outputBytes;
-  result.batch = layer.batch;
-  result.sequence = layer.sequence;
-  result.vocab = layer.vocab;
-  result.hidden = layer.hidden;
-  return result;
+struct Described {
+  explicit Described(const LayerDesc &layer);
+  Described(const Described &) = delete;
+  Described &operator=(const Described &) = delete;
+
+  rondo_layer layer{};
+
+private:
+  int64_t inputGrads[maxLayerInputs];
+};
+
+} // namespace
+
+Described::Described(const LayerDesc &desc) {
+  for (int32_t k = 0; k < desc.numInputs; ++k)
+    inputGrads[k] = inputGradBytes(desc, k);
+  layer.name = desc.name;
+  layer.target = static_cast<int32_t>(desc.target);
+  layer.dtype = static_cast<int32_t>(desc.dtype);
+  layer.num_parameters = desc.custom.numParameters;
+  layer.parameters = desc.custom.parameters;
+  layer.num_inputs = desc.numInputs;
+  layer.input_bytes = desc.inputBytes;
+  layer.input_grad_bytes = inputGrads;
+  layer.output_bytes = desc.outputBytes;
+  layer.batch = desc.batch;
+  layer.sequence = desc.sequence;
+  layer.vocab = desc.vocab;
+  layer.hidden = desc.hidden;
 }
 
-void runCustom(const LayerDesc &layer, const LayerArgs &args,
-               rondo_function task, void *stream) {
-  const rondo_layer described = describe(layer);
+[[noreturn]] static void fail(const LayerDesc &layer, const std::string &what) {
+  throw Error("layer '" + std::string(layer.name) + "': " + what);
+}
+
+static std::string nameOfBody(const LayerDesc &layer) {
+  return "body '" + std::string(layer.custom.name) + "'";
+}
+
+rondo_function customFunction(const LayerDesc &layer, CustomTask task) {
+  const rondo_body &body = *layer.custom.body;
+  return (layer.target == Target::Cpu ? body.cpu : body.cuda).*task;
+}
+
+static const char *nameOf(CustomTask task) {
+  return task == &rondo_functions::forward       ? "F"
+         : task == &rondo_functions::input_grad  ? "I"
+         : task == &rondo_functions::weight_grad ? "W"
+         : task == &rondo_functions::backward    ? "B"
+                                                 : "`prepare`";
+}
+
+void runCustom(const LayerDesc &layer, const LayerArgs &args, CustomTask task,
+               void *stream) {
+  const Described described(layer);
   rondo_task buffers{};
   buffers.weights = buffers.weights_in_dtype = args.weights;
   // The copy follows the fp32 weights, or lies elsewhere.
@@ -51,6 +88,7 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   buffers.gradients = args.gradients;
   buffers.saved_for_input_grad = args.savedForInputGrad;
   buffers.saved_for_weight_grad = args.savedForWeightGrad;
+  buffers.kept_for_weight_grad = args.keptForWeightGrad;
   buffers.inputs = args.inputs;
   buffers.input_grads = args.inputGrads;
   buffers.output = args.output;
@@ -61,27 +99,59 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   buffers.loss_scale = args.lossScale;
   buffers.microbatch = args.microbatch;
   buffers.stream = stream;
-  task(&described, &buffers);
+  buffers.state = args.state;
+  buffers.seed = args.seed;
+  buffers.iteration = args.iteration;
+  buffers.iteration_on_device = args.iterationOnDevice;
+  const char *what = customFunction(layer, task)(&described.layer, &buffers);
+  if (what)
+    fail(layer, std::string(nameOf(task)) + " of micro-batch " +
+                    std::to_string(args.microbatch) + ": " + what);
 }
 
-template <rondo_function rondo_functions::*task>
+template <CustomTask task>
 static void runOnCpu(const LayerDesc *layer, const LayerArgs *args) {
-  runCustom(*layer, *args, layer->custom.body->cpu.*task, nullptr);
+  runCustom(*layer, *args, task, nullptr);
+}
+
+LayerBody tasksOf(const LayerDesc &layer, const LayerBody &all) {
+  LayerBody tasks = all;
+  if (layer.kind == LayerKind::Custom &&
+      !customFunction(layer, &rondo_functions::backward))
+    tasks.backward = nullptr;
+  return tasks;
+}
+
+LoadedBody::LoadedBody(const LayerDesc &layer, int32_t rank, int32_t device)
+    : layer(layer) {
+  const rondo_body &body = *layer.custom.body;
+  if (!body.load)
+    return;
+  const Described described(layer);
+  if (const char *what = body.load(&described.layer, rank, device, &state))
+    fail(layer, "`load` of " + nameOfBody(layer) + " on rank " +
+                    std::to_string(rank) + ": " + what);
+}
+
+LoadedBody::~LoadedBody() {
+  const Described described(layer);
+  if (layer.custom.body->unload)
+    layer.custom.body->unload(&described.layer, state);
 }
 
 /// The number of tensors that the body says it has; may be any number.
 static int32_t countTensors(const LayerDesc &layer) {
-  const rondo_layer described = describe(layer);
-  return layer.custom.body->tensors(&described, nullptr, 0);
+  const Described described(layer);
+  return layer.custom.body->tensors(&described.layer, nullptr, 0);
 }
 
 /// The body's own descriptions.
 static std::vector<rondo_tensor> describeTensors(const LayerDesc &layer) {
-  const rondo_layer described = describe(layer);
+  const Described described(layer);
   const rondo_body &body = *layer.custom.body;
   std::vector<rondo_tensor> tensors(
       std::clamp<int32_t>(countTensors(layer), 0, maxLayerTensors + 1));
-  body.tensors(&described, tensors.data(),
+  body.tensors(&described.layer, tensors.data(),
                static_cast<int32_t>(tensors.size()));
   return tensors;
 }
@@ -109,20 +179,13 @@ static int32_t tensors(const LayerDesc *layer, LayerTensor *out,
 LayerBody customBody() {
   return {runOnCpu<&rondo_functions::forward>,
           runOnCpu<&rondo_functions::input_grad>,
-          runOnCpu<&rondo_functions::weight_grad>, tensors};
+          runOnCpu<&rondo_functions::weight_grad>, tensors,
+          runOnCpu<&rondo_functions::backward>};
 }
 
 //===----------------------------------------------------------------------===//
 // Checks.
 //===----------------------------------------------------------------------===//
-
-[[noreturn]] static void fail(const LayerDesc &layer, const std::string &what) {
-  throw Error("layer '" + std::string(layer.name) + "': " + what);
-}
-
-static std::string nameOfBody(const LayerDesc &layer) {
-  return "body '" + std::string(layer.custom.name) + "'";
-}
 
 static void checkFunctions(const LayerDesc &layer, const rondo_body &body) {
   if (!body.sizes)
@@ -152,9 +215,9 @@ static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
 }
 
 static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
-  const rondo_layer described = describe(layer);
+  const Described described(layer);
   rondo_sizes sizes{};
-  if (const char *what = body.sizes(&described, &sizes))
+  if (const char *what = body.sizes(&described.layer, &sizes))
     fail(layer, what);
   struct Size {
     const char *name;
@@ -167,10 +230,16 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       {"saved_for_weight_grad_bytes",
        layer.activationBytes - layer.inputGradFreesBytes,
        sizes.saved_for_weight_grad_bytes},
+      {"kept_for_weight_grad_bytes", layer.inputGradKeepsBytes,
+       sizes.kept_for_weight_grad_bytes},
       // Nothing reads the last layer's output.
       {"output_bytes", layer.outputBytes,
        layer.outputBytes == 0 ? 0 : sizes.output_bytes},
+      {"output_without_grad_bytes", layer.custom.outputWithoutGradBytes,
+       layer.outputBytes == 0 ? 0 : sizes.output_without_grad_bytes},
       {"workspace_bytes", layer.custom.workspaceBytes, sizes.workspace_bytes},
+      {"backward_workspace_bytes", layer.custom.backwardWorkspaceBytes,
+       sizes.backward_workspace_bytes},
   };
   std::string stated, needed;
   for (const Size &size : all) {
@@ -277,14 +346,24 @@ static void checkTensors(const LayerDesc &layer) {
   checkCover(layer, tensors);
 }
 
+/// A body of an earlier version needs changes; of a later one, the header
+/// alone is missing.
+static void checkVersion(const LayerDesc &layer, const rondo_body &body) {
+  if (body.version == RONDO_BODY_VERSION)
+    return;
+  std::string what = nameOfBody(layer) + " is of version " +
+                     std::to_string(body.version) +
+                     " of rondo_body.h, this program needs " +
+                     std::to_string(RONDO_BODY_VERSION) +
+                     ": compile it again with the header of this installation";
+  if (body.version == 1)
+    what += "; what changed: tasks return `const char *`, null if they succeed";
+  fail(layer, what);
+}
+
 void checkCustomLayer(const LayerDesc &layer) {
   const rondo_body &body = *layer.custom.body;
-  if (body.version != RONDO_BODY_VERSION)
-    fail(layer, nameOfBody(layer) + " was written for version " +
-                    std::to_string(body.version) +
-                    " of rondo_body.h, this program has version " +
-                    std::to_string(RONDO_BODY_VERSION) +
-                    ": compile it again with the header of this installation");
+  checkVersion(layer, body);
   checkFunctions(layer, body);
   checkInputs(layer, body);
   checkSizes(layer, body);
