@@ -79,8 +79,8 @@ static std::string partsText(const runtime::CustomDesc &custom) {
   return text;
 }
 
-/// The last fields of a layer that is custom, a Llama's, or does not run on the
-/// CPU.
+/// The last fields of a layer that is custom, a Llama's, keeps something from I
+/// to W, or does not run on the CPU.
 static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
                               int32_t sizes) {
   const bool isCpu = layer.target == runtime::Target::Cpu;
@@ -88,14 +88,18 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
   std::string text;
   llvm::raw_string_ostream os(text);
   const bool isOfLlama = isLlama(layer);
-  if (isCpu && !isCustom && !isOfLlama)
+  const int64_t kept = layer.inputGradKeepsBytes;
+  if (isCpu && !isCustom && !isOfLlama && kept == 0)
     return text;
   os << ",\n     Target::" << (isCpu ? "Cpu" : "Cuda")
      << ", DType::" << (layer.dtype == runtime::DType::Bf16 ? "Bf16" : "Fp32");
   if (isOfLlama)
     os << ",\n     {}" << llamaText(layer.llama);
-  if (!isCustom)
+  if (!isCustom) {
+    if (kept != 0)
+      os << ", {}, {}, " << kept;
     return text;
+  }
   static const char *const data[] = {"None", "Tokens", "Targets"};
   const runtime::CustomDesc &custom = layer.custom;
   os << ",\n     {" << quoted(custom.name) << ", &rondo_body_" << custom.name
@@ -104,11 +108,23 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
     os << tableName("parameters", sizes) << "_" << number;
   else
     os << "nullptr";
-  os << ", " << custom.workspaceBytes
+  os << ", " << custom.workspaceBytes << ", " << custom.backwardWorkspaceBytes
      << ",\n      LayerData::" << data[static_cast<int>(custom.data)] << ", "
      << (custom.hasLoss ? "true" : "false") << ", {" << custom.flops.forward
-     << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad << "}"
-     << partsText(custom) << "}";
+     << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad
+     << "}";
+  const std::string parts = partsText(custom);
+  const llvm::ArrayRef<int64_t> inputs =
+      llvm::ArrayRef(custom.inputWithoutGradBytes).take_front(layer.numInputs);
+  if (!parts.empty() || custom.outputWithoutGradBytes != 0 ||
+      llvm::any_of(inputs, [](int64_t bytes) { return bytes != 0; })) {
+    os << ", " << custom.outputWithoutGradBytes << ", {";
+    llvm::interleaveComma(inputs, os);
+    os << "}";
+  }
+  os << parts << "}";
+  if (kept != 0)
+    os << ", {}, " << kept;
   return text;
 }
 

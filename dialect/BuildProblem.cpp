@@ -3,6 +3,8 @@
 
 #include "dialect/Bridge.h"
 
+#include "kinds/Shares.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -169,13 +171,31 @@ static void addCluster(ClusterOp cluster, Problem &problem) {
   }
 }
 
+/// Of the last bytes of a stage's output, `without[stage]`, no gradient comes
+/// back.
+static void shortenGradients(const std::vector<int64_t> &output,
+                             const std::vector<int64_t> &without,
+                             Problem &problem) {
+  for (Edge &edge : problem.edges) {
+    if (edge.producer != ActionKind::InputGrad)
+      continue;
+    const Replica &from = problem.replicas[edge.from],
+                  &to = problem.replicas[edge.to];
+    const int32_t first = std::max(from.firstSample, to.firstSample),
+                  end = std::min(from.firstSample + from.samples,
+                                 to.firstSample + to.samples);
+    edge.bytes = partBetween(output[to.stage] - without[to.stage], first, end,
+                             problem.samples);
+  }
+}
+
 /// The costs of the stages, and the messages between them.
 static void addStages(PlanOp plan, Problem &problem) {
   std::vector<int64_t> flopsPerUs;
   for (DeviceOp device : plan.lookupCluster().getDevices())
     flopsPerUs.push_back(device.getFlopsPerUs());
   SmallVector<StageOp, 0> stages = plan.getStages();
-  std::vector<int64_t> outputBytes;
+  std::vector<int64_t> outputBytes, withoutGrad;
   problem.replicas = plan.getReplicas();
   problem.costs.resize(size_t(problem.numReplicas()) * numCostColumns);
   const std::vector<std::vector<int32_t>> inputs = plan.getInputs();
@@ -185,6 +205,8 @@ static void addStages(PlanOp plan, Problem &problem) {
                          costs->getInputGradNs(), costs->getWeightGradNs(),
                          costs->getActivationBytes(),
                          costs->getInputGradFreesBytes());
+    problem.keepForWeightGrad(static_cast<int32_t>(number),
+                              costs->getInputGradKeepsBytes());
     for (int32_t replica = problem.replicas.numberOf(number);
          replica < problem.numReplicas() &&
          problem.replicas[replica].stage == int(number);
@@ -197,10 +219,12 @@ static void addStages(PlanOp plan, Problem &problem) {
           costs->getCheckpointBytes());
     slowDown(flopsPerUs, problem, static_cast<int32_t>(number));
     outputBytes.push_back(costs->getOutputBytes());
+    withoutGrad.push_back(costs->getOutputWithoutGradBytes());
   }
   if (!problem.recomputation.empty())
     problem.recomputation.resize(problem.numReplicas());
   problem.makeGraph(inputs, outputBytes);
+  shortenGradients(outputBytes, withoutGrad, problem);
   problem.addRecomputedEdges();
 }
 

@@ -111,12 +111,14 @@ def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic",
   let description = [{
     Bytes are for one micro-batch, except `weight_bytes`. `activation_bytes` are
     held from the start of F: `input_grad_frees_bytes` of them until I ends, the
-    rest until W ends.
+    rest until W ends. `input_grad_keeps_bytes` are held from the start of I
+    until W ends.
   }];
   let parameters = (ins Pipe_Number:$forward_ns, Pipe_Number:$input_grad_ns,
       Pipe_Number:$weight_grad_ns, Pipe_OrElse<"0">:$activation_bytes,
       Pipe_OrElse<"0">:$input_grad_frees_bytes, Pipe_OrElse<"0">:$output_bytes,
-      Pipe_OrElse<"0">:$weight_bytes);
+      Pipe_OrElse<"0">:$weight_bytes,
+      Pipe_OrElse<"0">:$input_grad_keeps_bytes);
 }
 
 def Pipe_StreamAttr : Pipe_StructAttr<"Stream", "data"> {
@@ -146,6 +148,10 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     one micro-batch, except those of the weights, which are fp32 and do not
     include copies in another type; gradients are as large. When the program
     starts it compares all of them with what the body itself says.
+    `kept_for_weight_grad_bytes` are held from the start of I until W ends, and
+    `backward_workspace_bytes` is the workspace of a body that computes I and W
+    in one function. No gradient comes back of the last
+    `output_without_grad_bytes` of the output, such as those of a mask.
 
     With `data = tokens` the layer reads the tokens of the data set, as an
     embedding does; with `data = targets` the targets, as a head does. In a
@@ -162,7 +168,10 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
       Pipe_OrElse<"0">:$weight_bytes,
       Pipe_OrElse<"0">:$saved_for_input_grad_bytes,
       Pipe_OrElse<"0">:$saved_for_weight_grad_bytes,
+      Pipe_OrElse<"0">:$kept_for_weight_grad_bytes,
       Pipe_OrElse<"0">:$output_bytes, Pipe_OrElse<"0">:$workspace_bytes,
+      Pipe_OrElse<"0">:$backward_workspace_bytes,
+      Pipe_OrElse<"0">:$output_without_grad_bytes,
       Pipe_LayerDataParameter:$data, Pipe_BoolParameter:$loss,
       Pipe_OrElse<"0">:$forward_flops, Pipe_OrElse<"0">:$input_grad_flops,
       Pipe_OrElse<"0">:$weight_grad_flops,
@@ -193,18 +202,23 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     Schedules are made for these figures and judged by them. `activation_bytes`
     are acquired when F starts; `input_grad_frees_bytes` of them are released
     when I ends, the rest when W ends. `output_bytes` is the size of the message
-    to the next stage, and of the gradient that comes back. `step_ns` is the time
-    of the optimizer step, once per iteration (default 0).
+    to the next stage, and of the gradient that comes back, but for
+    `output_without_grad_bytes` of it. `step_ns` is the time of the optimizer
+    step, once per iteration (default 0).
 
     If the stage recomputes, that takes `recompute_ns`, and `recomputed_bytes` of
     the activations are acquired when it starts, instead of at F, which acquires
     `checkpoint_bytes` until it ends.
+
+    `input_grad_keeps_bytes` are acquired when I starts and released when W ends.
   }];
   let parameters = (ins Pipe_Number:$forward_ns, Pipe_Number:$input_grad_ns,
       Pipe_Number:$weight_grad_ns, Pipe_Number:$activation_bytes,
       Pipe_Number:$input_grad_frees_bytes, Pipe_Number:$output_bytes,
       Pipe_OrElse<"0">:$step_ns, Pipe_OrElse<"0">:$recompute_ns,
-      Pipe_OrElse<"0">:$recomputed_bytes, Pipe_OrElse<"0">:$checkpoint_bytes);
+      Pipe_OrElse<"0">:$recomputed_bytes, Pipe_OrElse<"0">:$checkpoint_bytes,
+      Pipe_OrElse<"0">:$input_grad_keeps_bytes,
+      Pipe_OrElse<"0">:$output_without_grad_bytes);
 }
 
 def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
@@ -226,7 +240,8 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$recomputed_for_weight_grad,
       Pipe_OrElse<"0">:$recomputed_input, Pipe_OrElse<"0">:$recomputed_output,
       Pipe_OrElse<"0">:$gathered_weights,
-      Pipe_OrElse<"0">:$unreduced_gradients);
+      Pipe_OrElse<"0">:$unreduced_gradients,
+      Pipe_OrElse<"0">:$kept_for_weight_grad);
   let extraClassDeclaration = fieldsDeclaration # [{
     /// Indexed by rondo::BufferKind.
     static BuffersAttr

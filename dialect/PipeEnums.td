@@ -150,7 +150,8 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"RecomputedInput", 16, "recomputed_input">,
   I32EnumAttrCase<"RecomputedOutput", 17, "recomputed_output">,
   I32EnumAttrCase<"GatheredWeights", 18, "gathered_weights">,
-  I32EnumAttrCase<"UnreducedGradients", 19, "unreduced_gradients">
+  I32EnumAttrCase<"UnreducedGradients", 19, "unreduced_gradients">,
+  I32EnumAttrCase<"KeptForWeightGrad", 20, "kept_for_weight_grad">
 ]>;
 
 /// The lists of schedule/model/VersionPolicy.h.

@@ -33,6 +33,14 @@ inline mlir::LogicalResult verifyFrees(mlir::Operation *op, int64_t frees,
                          << ", more than the activation_bytes of " << held;
 }
 
+inline mlir::LogicalResult verifyWithoutGrad(mlir::Operation *op,
+                                             int64_t without, int64_t output) {
+  if (without <= output)
+    return mlir::success();
+  return op->emitError() << "output_without_grad_bytes is " << without
+                         << ", more than the output_bytes of " << output;
+}
+
 /// A size of the runtime's layers, which have 32 bits for it.
 mlir::LogicalResult verifySize(mlir::Operation *model, int64_t size);
 /// Heads of an equal part of `hidden`.

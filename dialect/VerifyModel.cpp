@@ -280,7 +280,8 @@ LogicalResult SyntheticAttr::verifyLayer(Operation *op) const {
                {"activation_bytes", getActivationBytes()},
                {"input_grad_frees_bytes", getInputGradFreesBytes()},
                {"output_bytes", getOutputBytes()},
-               {"weight_bytes", getWeightBytes()}})))
+               {"weight_bytes", getWeightBytes()},
+               {"input_grad_keeps_bytes", getInputGradKeepsBytes()}})))
     return failure();
   return verifyFrees(op, getInputGradFreesBytes(), getActivationBytes());
 }
@@ -377,13 +378,18 @@ LogicalResult CustomAttr::verifyLayer(Operation *op) const {
           op, {{"weight_bytes", getWeightBytes()},
                {"saved_for_input_grad_bytes", getSavedForInputGradBytes()},
                {"saved_for_weight_grad_bytes", getSavedForWeightGradBytes()},
+               {"kept_for_weight_grad_bytes", getKeptForWeightGradBytes()},
                {"output_bytes", getOutputBytes()},
                {"workspace_bytes", getWorkspaceBytes()},
+               {"backward_workspace_bytes", getBackwardWorkspaceBytes()},
+               {"output_without_grad_bytes", getOutputWithoutGradBytes()},
                {"forward_flops", getForwardFlops()},
                {"input_grad_flops", getInputGradFlops()},
                {"weight_grad_flops", getWeightGradFlops()},
                {"tensors", getTensors()},
-               {"frozen_weight_bytes", getFrozenWeightBytes()}})))
+               {"frozen_weight_bytes", getFrozenWeightBytes()}})) ||
+      failed(
+          verifyWithoutGrad(op, getOutputWithoutGradBytes(), getOutputBytes())))
     return failure();
   if (failed(verifyStreamsOfLayer(op, *this)))
     return failure();

@@ -353,7 +353,12 @@ LogicalResult StageOp::verify() {
                     {"step_ns", costs->getStepNs()},
                     {"recompute_ns", costs->getRecomputeNs()},
                     {"recomputed_bytes", costs->getRecomputedBytes()},
-                    {"checkpoint_bytes", costs->getCheckpointBytes()}})) ||
+                    {"checkpoint_bytes", costs->getCheckpointBytes()},
+                    {"input_grad_keeps_bytes", costs->getInputGradKeepsBytes()},
+                    {"output_without_grad_bytes",
+                     costs->getOutputWithoutGradBytes()}})) ||
+        failed(verifyWithoutGrad(*this, costs->getOutputWithoutGradBytes(),
+                                 costs->getOutputBytes())) ||
         failed(verifyFrees(*this, costs->getInputGradFreesBytes(),
                            costs->getActivationBytes())))
       return failure();

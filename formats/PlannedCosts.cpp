@@ -31,6 +31,31 @@ Times timesOf(const Problem &problem, int32_t stage, ActionKind kind) {
   return times;
 }
 
+/// What F holds of a micro-batch when its backward begins.
+int64_t heldBytes(const Problem &problem, int32_t replica) {
+  const Cost &again = problem.cost(replica, ActionKind::Recompute);
+  return problem.cost(replica, ActionKind::Forward).acquireBytes +
+         again.acquireBytes - again.releaseBytes;
+}
+
+/// Why what I and B take is not what a plan keeps from I to W; empty if it is.
+std::string whyNotKept(const Problem &problem, int32_t replica) {
+  const Cost &inputGrad = problem.cost(replica, ActionKind::InputGrad),
+             &backward = problem.cost(replica, ActionKind::Backward);
+  const std::string stage = std::to_string(problem.replicas[replica].stage);
+  if (backward.acquireBytes != inputGrad.acquireBytes)
+    return "I of stage " + stage + " takes " +
+           std::to_string(inputGrad.acquireBytes) + " bytes, its B " +
+           std::to_string(backward.acquireBytes) +
+           "; in a plan, both take the same";
+  const int64_t held = heldBytes(problem, replica);
+  if (inputGrad.releaseBytes > held)
+    return "I of stage " + stage + " frees " +
+           std::to_string(inputGrad.releaseBytes) + " bytes, of which F took " +
+           std::to_string(held) + "; in a plan, W frees what I takes";
+  return "";
+}
+
 } // namespace
 
 WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
@@ -43,11 +68,10 @@ WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
     const Cost &again = problem.cost(number, ActionKind::Recompute);
     whole.recomputedBytes += again.acquireBytes;
     whole.checkpointBytes += again.releaseBytes;
-    whole.activationBytes +=
-        problem.cost(number, ActionKind::Forward).acquireBytes +
-        again.acquireBytes - again.releaseBytes;
+    whole.activationBytes += heldBytes(problem, number);
     whole.freedBytes +=
         problem.cost(number, ActionKind::InputGrad).releaseBytes;
+    whole.keptBytes += problem.cost(number, ActionKind::InputGrad).acquireBytes;
   }
   whole.stepNs =
       problem.cost(problem.replicas.numberOf(stage), ActionKind::Step).ns;
@@ -66,14 +90,10 @@ WholeCosts rondo::wholeCosts(const Problem &problem, int32_t stage) {
 std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
   const ReplicaRange replicas = problem.replicas.of(stage);
   for (const Replica &replica : replicas)
-    for (ActionKind kind : {ActionKind::InputGrad, ActionKind::Backward})
-      if (const int64_t bytes =
-              problem
-                  .cost(problem.replicas.numberOf(stage, replica.index), kind)
-                  .acquireBytes)
-        return std::string(1, traitsOf(kind).letter) + " of stage " +
-               std::to_string(stage) + " takes " + std::to_string(bytes) +
-               " bytes; in a plan, F and R alone take bytes";
+    if (std::string why = whyNotKept(
+            problem, problem.replicas.numberOf(stage, replica.index));
+        !why.empty())
+      return why;
   if (replicas.size() == 1) {
     auto ns = [&](ActionKind kind) {
       return problem.cost(problem.replicas.numberOf(stage), kind).ns;
@@ -92,6 +112,7 @@ std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
   planned.setStageCost(stage, whole.forwardNs, whole.inputGradNs,
                        whole.weightGradNs, whole.activationBytes,
                        whole.freedBytes);
+  planned.keepForWeightGrad(stage, whole.keptBytes);
   if (problem.recomputes(problem.replicas.numberOf(stage)))
     planned.setRecomputation(stage, Recomputation::FromCheckpoint,
                              whole.recomputeNs, whole.recomputedBytes,

@@ -15,6 +15,8 @@ struct WholeCosts {
   int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
   int64_t activationBytes = 0, freedBytes = 0, stepNs = 0;
   int64_t recomputeNs = 0, recomputedBytes = 0, checkpointBytes = 0;
+  /// Taken by I, and by B, for W.
+  int64_t keptBytes = 0;
 };
 WholeCosts wholeCosts(const Problem &problem, int32_t stage);
 

@@ -223,17 +223,20 @@ inline constexpr ActionTraits knownActions[] = {
     row(K::InputGrad, "input_grad")
         .progress(forwardDone, inputGradDone)
         .passes(MessageKind::Gradient)
-        .buffers({{B::InputGrad}, 1},
+        .buffers({{B::InputGrad, B::KeptForWeightGrad}, 2},
                  {{B::SavedForInputGrad, B::RecomputedForInputGrad}, 2})
         .implemented("I"),
     row(K::WeightGrad, "weight_grad")
         .progress(inputGradDone, weightGradDone)
-        .buffers({}, {{B::SavedForWeightGrad, B::RecomputedForWeightGrad}, 2})
+        .buffers({}, {{B::SavedForWeightGrad, B::RecomputedForWeightGrad,
+                       B::KeptForWeightGrad},
+                      3})
         .implemented("W"),
     row(K::Backward, "backward")
         .progress(forwardDone, inputGradDone | weightGradDone)
         .passes(MessageKind::Gradient)
-        .buffers({{B::InputGrad}, 1},
+        // Nobody else reads what it keeps between its two halves.
+        .buffers({{B::InputGrad, B::KeptForWeightGrad}, 2},
                  {{B::SavedForInputGrad, B::SavedForWeightGrad,
                    B::RecomputedForInputGrad, B::RecomputedForWeightGrad},
                   4})

@@ -88,7 +88,9 @@ enum class Owner : uint8_t {
   X(GatheredWeights, "gathered_weights", Transient, Unit, Stage)               \
   /* Gradients of all weights of a sharded stage: from the first W or B of */  \
   /* a unit to the end of reduce_grad. */                                      \
-  X(UnreducedGradients, "unreduced_gradients", Transient, Unit, Stage)
+  X(UnreducedGradients, "unreduced_gradients", Transient, Unit, Stage)         \
+  /* What I leaves for W: from the start of I to the end of W. */              \
+  X(KeptForWeightGrad, "kept_for_weight_grad", Transient, Microbatch, Stage)
 
 /// The kinds of buffers.
 enum class BufferKind : uint8_t {

@@ -55,6 +55,7 @@ ArenaUse::Part partOf(BufferKind kind) {
   case BufferKind::Checkpoints:
   case BufferKind::RecomputedForInputGrad:
   case BufferKind::RecomputedForWeightGrad:
+  case BufferKind::KeptForWeightGrad:
     return ArenaUse::Activations;
   case BufferKind::Input:
   case BufferKind::Output:

@@ -184,6 +184,8 @@ void BufferLives::TaskLives::addRecompute(int32_t replica, int64_t i) {
 void BufferLives::TaskLives::addInputGrad(int32_t replica, int64_t i) {
   const int64_t b = inputGrad.of(replica, i);
   addReceived(of.edges.inputs(replica, ActionKind::InputGrad), i, b, b);
+  add(replica, BufferKind::KeptForWeightGrad, i, b,
+      std::max(b, weightGrad.of(replica, i)));
   const EdgeRange parts = of.edges.outputs(replica, ActionKind::InputGrad);
   for (auto e = parts.begin(); e != parts.end();) {
     const int32_t buffer = of.numbers.sent(*e);

@@ -28,7 +28,8 @@ void setTimes(StageOp stage, const json::StageTimes &times) {
       times.weightGradNs, costs.getActivationBytes(),
       costs.getInputGradFreesBytes(), costs.getOutputBytes(), costs.getStepNs(),
       times.recomputeNs.value_or(costs.getRecomputeNs()),
-      costs.getRecomputedBytes(), costs.getCheckpointBytes()));
+      costs.getRecomputedBytes(), costs.getCheckpointBytes(),
+      costs.getInputGradKeepsBytes(), costs.getOutputWithoutGradBytes()));
 }
 
 Error fail(const Twine &message) {

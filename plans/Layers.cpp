@@ -54,12 +54,15 @@ static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
   desc.activationBytes =
       custom.getSavedForInputGradBytes() + custom.getSavedForWeightGradBytes();
   desc.inputGradFreesBytes = custom.getSavedForInputGradBytes();
+  desc.inputGradKeepsBytes = custom.getKeptForWeightGradBytes();
   desc.outputBytes = custom.getOutputBytes();
   desc.weightBytes = custom.getWeightBytes();
   desc.custom.name = custom.getBody().data();
   desc.custom.numParameters = custom.getParameters().size();
   desc.custom.parameters = custom.getParameters().data();
   desc.custom.workspaceBytes = custom.getWorkspaceBytes();
+  desc.custom.backwardWorkspaceBytes = custom.getBackwardWorkspaceBytes();
+  desc.custom.outputWithoutGradBytes = custom.getOutputWithoutGradBytes();
   desc.custom.data = static_cast<runtime::LayerData>(custom.getData());
   desc.custom.hasLoss = custom.getLoss();
   desc.custom.flops = {custom.getForwardFlops(), custom.getInputGradFlops(),
@@ -135,6 +138,7 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.weightGradNs = figures.getWeightGradNs();
       desc.activationBytes = figures.getActivationBytes();
       desc.inputGradFreesBytes = figures.getInputGradFreesBytes();
+      desc.inputGradKeepsBytes = figures.getInputGradKeepsBytes();
       desc.outputBytes = figures.getOutputBytes();
       desc.weightBytes = figures.getWeightBytes();
     }
@@ -143,8 +147,11 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
     const LayerInputs &from = inputs[layers.size()];
     desc.numInputs = static_cast<int32_t>(
         std::min<size_t>(from.size(), runtime::maxLayerInputs));
-    for (int32_t k = 0; k < desc.numInputs; ++k)
+    for (int32_t k = 0; k < desc.numInputs; ++k) {
       desc.inputBytes[k] = outputs[from[k]];
+      desc.custom.inputWithoutGradBytes[k] =
+          layers[from[k]].custom.outputWithoutGradBytes;
+    }
     // Stated sizes are exact; computed ones are padded.
     const int64_t output = layer.getSyntheticAttr() || layer.getCustomAttr()
                                ? desc.outputBytes
@@ -159,7 +166,8 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       isTaken[place] = true;
   for (size_t place = 0; place < layers.size(); ++place)
     if (!isTaken[place])
-      layers[place].outputBytes = 0;
+      layers[place].outputBytes = layers[place].custom.outputWithoutGradBytes =
+          0;
   return layers;
 }
 
@@ -211,12 +219,16 @@ static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
     times = {figures.getForwardNs(), figures.getInputGradNs(),
              figures.getWeightGradNs()};
     sizes = {figures.getActivationBytes(), figures.getOutputBytes(),
-             figures.getWeightBytes()};
+             figures.getWeightBytes(), figures.getInputGradKeepsBytes()};
   }
   if (CustomAttr custom = layer.getCustomAttr()) {
-    sizes = {custom.getWeightBytes(), custom.getSavedForInputGradBytes(),
-             custom.getSavedForWeightGradBytes(), custom.getOutputBytes(),
-             custom.getWorkspaceBytes()};
+    sizes = {custom.getWeightBytes(),
+             custom.getSavedForInputGradBytes(),
+             custom.getSavedForWeightGradBytes(),
+             custom.getKeptForWeightGradBytes(),
+             custom.getOutputBytes(),
+             custom.getWorkspaceBytes(),
+             custom.getBackwardWorkspaceBytes()};
     const int64_t samples =
         layer->getParentOfType<ModelOp>().getStatedSamples();
     for (StreamAttr stream : custom.getStreams()) {
@@ -290,9 +302,34 @@ static LogicalResult checkNumInputs(PlanOp plan) {
   return success();
 }
 
+/// Only custom layers leave out a part of an input's gradient.
+static LogicalResult checkInputGrads(PlanOp plan) {
+  SmallVector<LayerOp> ops = plan.lookupModel().getLayers();
+  for (auto [l, inputs] : llvm::enumerate(layerInputs(plan)))
+    for (unsigned input : inputs) {
+      LayerOp maker = ops[input];
+      CustomAttr custom = maker.getCustomAttr();
+      if (!custom || custom.getOutputWithoutGradBytes() == 0 ||
+          ops[l].getCustomAttr())
+        continue;
+      InFlightDiagnostic error =
+          maker.emitError()
+          << "layer @" << maker.getSymName()
+          << " states output_without_grad_bytes = "
+          << custom.getOutputWithoutGradBytes() << ", but layer @"
+          << ops[l].getSymName()
+          << " gives the gradient of all of its input; custom layers alone "
+             "leave out a part";
+      error.attachNote(ops[l].getLoc())
+          << "layer @" << ops[l].getSymName() << " is here";
+      return error;
+    }
+  return success();
+}
+
 /// Checks that the output of a layer has the size that the next kind takes.
 static LogicalResult checkInputs(PlanOp plan) {
-  if (failed(checkNumInputs(plan)))
+  if (failed(checkNumInputs(plan)) || failed(checkInputGrads(plan)))
     return failure();
   const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
   SmallVector<LayerOp> ops = plan.lookupModel().getLayers();

@@ -112,6 +112,8 @@ struct LayerFigures {
   int64_t forwardFlops = 0, inputGradFlops = 0, weightGradFlops = 0;
   /// Saved by F: until I, and until W.
   int64_t heldToInputGrad = 0, heldToWeightGrad = 0;
+  /// Made by I, and held until W.
+  int64_t keptByInputGrad = 0;
   /// The message to the next layer, if that is on another rank.
   int64_t outputBytes = 0;
   /// Weights, gradients and moments; and gradients alone.

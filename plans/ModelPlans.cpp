@@ -189,12 +189,13 @@ static ChainLayer chainLayer(StringRef name, const LayerFigures &figures,
   layer.parameterBytes = figures.gradientBytes;
   layer.stateBytes = figures.stateBytes;
   const int64_t held = figures.heldToInputGrad + figures.heldToWeightGrad;
+  layer.workingBytes = figures.keptByInputGrad;
   if (!recomputes) {
     layer.stashBytes = held;
     return layer;
   }
   layer.backwardNs += figures.forwardNs;
-  layer.workingBytes = held;
+  layer.workingBytes += held;
   // The output that it starts from again.
   if (before)
     layer.stashBytes = before->outputBytes;

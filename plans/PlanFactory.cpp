@@ -80,7 +80,7 @@ static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
     for (int64_t *field :
          {&fields.forward_ns, &fields.input_grad_ns, &fields.weight_grad_ns,
           &fields.activation_bytes, &fields.input_grad_frees_bytes,
-          &fields.output_bytes})
+          &fields.output_bytes, &fields.input_grad_keeps_bytes})
       *field = to(*field);
     layer.setBodyAttr(SyntheticAttr::get(context, fields));
   }

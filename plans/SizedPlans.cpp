@@ -50,7 +50,8 @@ static StageCostsAttr costsLike(StageOp base, StageCostsAttr estimate,
       time(&StageCostsAttr::getWeightGradNs), here.getActivationBytes(),
       here.getInputGradFreesBytes(), here.getOutputBytes(), own.getStepNs(),
       time(&StageCostsAttr::getRecomputeNs), here.getRecomputedBytes(),
-      here.getCheckpointBytes());
+      here.getCheckpointBytes(), here.getInputGradKeepsBytes(),
+      here.getOutputWithoutGradBytes());
 }
 
 /// With the same samples in another number of micro-batches.

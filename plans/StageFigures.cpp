@@ -50,7 +50,8 @@ struct Figures {
   /// The most samples of the micro-batch that a task takes.
   int64_t largestShare = std::numeric_limits<int64_t>::max();
   int64_t ns[3] = {0, 0, 0};
-  int64_t freedByInputGrad = 0, activation = 0, output = 0;
+  int64_t freedByInputGrad = 0, activation = 0, kept = 0, output = 0,
+          outputGrad = 0;
   /// Sums over the layers that R runs.
   int64_t recomputeNs = 0, recomputed = 0;
 
@@ -78,7 +79,8 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     ns[2] += layer.weightGradNs;
     activation += layer.activationBytes;
     freedByInputGrad += layer.inputGradFreesBytes;
-    output = op.getSyntheticAttr().getOutputBytes();
+    kept += layer.inputGradKeepsBytes;
+    outputGrad = output = op.getSyntheticAttr().getOutputBytes();
     return;
   }
   if (LayerCostsAttr costs = op.getCostsAttr()) {
@@ -96,7 +98,9 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
   runtime::LayerSizes sizes = runtime::layerSizes(layer);
   activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;
   freedByInputGrad += sizes.savedForInputGrad;
+  kept += sizes.keptForWeightGrad;
   output = sizes.output;
+  outputGrad = runtime::outputGradBytes(layer);
 }
 
 StageFigures::StageFigures(PlanOp plan)
@@ -158,7 +162,8 @@ StageCostsAttr StageFigures::costs(StageOp stage) const {
   return StageCostsAttr::get(
       stage.getContext(), sum.ns[0], sum.ns[1], sum.ns[2], sum.activation,
       sum.freedByInputGrad, sum.output, /*step_ns=*/0, sum.recomputeNs,
-      sum.recomputed, runtime::checkpointBytes(own.data(), own.size()));
+      sum.recomputed, runtime::checkpointBytes(own.data(), own.size()),
+      sum.kept, sum.output - sum.outputGrad);
 }
 
 SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
@@ -211,6 +216,7 @@ std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan, int64_t rank) {
     figures.weightGradFlops = flops.weightGrad;
     figures.heldToInputGrad = needed.freedByInputGrad;
     figures.heldToWeightGrad = needed.activation - needed.freedByInputGrad;
+    figures.keptByInputGrad = needed.kept;
     figures.outputBytes = needed.output;
     figures.stateBytes = stateBytesOf(layer, plan);
     figures.gradientBytes = buffers[int(runtime::Buffer::Gradients)];

@@ -10,7 +10,8 @@ pipe.model @gpt gpt<vocab = 256, sequence = 16, hidden = 32, heads = 2,
   pipe.layer @h0 block
   pipe.layer @mlp custom<body = "mlp", parameters = [48],
                          weight_bytes = 12480,
-                         saved_for_weight_grad_bytes = 20480,
+                         saved_for_weight_grad_bytes = 10240,
+                         kept_for_weight_grad_bytes = 10240,
                          output_bytes = 4096,
                          forward_flops = 196608, input_grad_flops = 196608,
                          weight_grad_flops = 196608>

@@ -12,8 +12,10 @@ typedef struct places {
   int64_t rows, hidden, width;
   /* In the weights. */
   int64_t up, bias, down, weights;
-  /* In the buffer saved for W: F writes x and the middle, I the gradients. */
-  int64_t x, middle, y_grad, middle_grad, saved;
+  /* In the buffer that is saved for W, which F writes. */
+  int64_t x, middle, saved;
+  /* In the one that is kept for W, which I writes. */
+  int64_t y_grad, middle_grad, kept;
 } places;
 
 static int64_t place(int64_t *end, int64_t count) {
@@ -32,8 +34,8 @@ static places places_of(const rondo_layer *layer) {
   p.down = place(&p.weights, p.width * p.hidden);
   p.x = place(&p.saved, p.rows * p.hidden);
   p.middle = place(&p.saved, p.rows * p.width);
-  p.y_grad = place(&p.saved, p.rows * p.hidden);
-  p.middle_grad = place(&p.saved, p.rows * p.width);
+  p.y_grad = place(&p.kept, p.rows * p.hidden);
+  p.middle_grad = place(&p.kept, p.rows * p.width);
   return p;
 }
 
@@ -43,6 +45,7 @@ static const char *sizes(const rondo_layer *layer, rondo_sizes *sizes) {
   places p = places_of(layer);
   sizes->weight_bytes = 4 * p.weights;
   sizes->saved_for_weight_grad_bytes = 4 * p.saved;
+  sizes->kept_for_weight_grad_bytes = 4 * p.kept;
   sizes->output_bytes = 4 * p.rows * p.hidden;
   return NULL;
 }
@@ -65,7 +68,7 @@ static int32_t tensors(const rondo_layer *layer, rondo_tensor *tensors,
   return 3;
 }
 
-static void forward(const rondo_layer *layer, const rondo_task *task) {
+static const char *forward(const rondo_layer *layer, const rondo_task *task) {
   places p = places_of(layer);
   const float *weights = task->weights, *input = task->inputs[0];
   float *saved = task->saved_for_weight_grad, *output = task->output;
@@ -86,17 +89,19 @@ static void forward(const rondo_layer *layer, const rondo_task *task) {
         y[h] += middle[w] * weights[p.down + w * p.hidden + h];
     }
   }
+  return NULL;
 }
 
-static void input_grad(const rondo_layer *layer, const rondo_task *task) {
+static const char *input_grad(const rondo_layer *layer,
+                              const rondo_task *task) {
   places p = places_of(layer);
   const float *weights = task->weights, *output_grad = task->output_grad;
-  float *saved = task->saved_for_weight_grad,
-        *input_grad = task->input_grads[0];
+  const float *saved = task->saved_for_weight_grad;
+  float *kept = task->kept_for_weight_grad, *input_grad = task->input_grads[0];
   for (int64_t r = 0; r < p.rows; ++r) {
     const float *y_grad = output_grad + r * p.hidden;
     const float *middle = saved + p.middle + r * p.width;
-    float *middle_grad = saved + p.middle_grad + r * p.width;
+    float *middle_grad = kept + p.middle_grad + r * p.width;
     for (int64_t w = 0; w < p.width; ++w) {
       float sum = 0;
       for (int64_t h = 0; h < p.hidden; ++h)
@@ -104,23 +109,26 @@ static void input_grad(const rondo_layer *layer, const rondo_task *task) {
       middle_grad[w] = middle[w] > 0 ? sum : 0;
     }
     for (int64_t h = 0; h < p.hidden; ++h) {
-      float sum = saved[p.y_grad + r * p.hidden + h] = y_grad[h];
+      float sum = kept[p.y_grad + r * p.hidden + h] = y_grad[h];
       for (int64_t w = 0; w < p.width; ++w)
         sum += middle_grad[w] * weights[p.up + h * p.width + w];
       input_grad[r * p.hidden + h] = sum;
     }
   }
+  return NULL;
 }
 
-static void weight_grad(const rondo_layer *layer, const rondo_task *task) {
+static const char *weight_grad(const rondo_layer *layer,
+                               const rondo_task *task) {
   places p = places_of(layer);
-  const float *saved = task->saved_for_weight_grad;
+  const float *saved = task->saved_for_weight_grad,
+              *kept = task->kept_for_weight_grad;
   float *gradients = task->gradients;
   for (int64_t r = 0; r < p.rows; ++r) {
     const float *x = saved + p.x + r * p.hidden;
     const float *middle = saved + p.middle + r * p.width;
-    const float *y_grad = saved + p.y_grad + r * p.hidden;
-    const float *middle_grad = saved + p.middle_grad + r * p.width;
+    const float *y_grad = kept + p.y_grad + r * p.hidden;
+    const float *middle_grad = kept + p.middle_grad + r * p.width;
     for (int64_t w = 0; w < p.width; ++w)
       gradients[p.bias + w] += middle_grad[w];
     for (int64_t h = 0; h < p.hidden; ++h)
@@ -130,6 +138,7 @@ static void weight_grad(const rondo_layer *layer, const rondo_task *task) {
       for (int64_t h = 0; h < p.hidden; ++h)
         gradients[p.down + w * p.hidden + h] += middle[w] * y_grad[h];
   }
+  return NULL;
 }
 
 RONDO_BODY(mlp) = {
@@ -138,5 +147,7 @@ RONDO_BODY(mlp) = {
     .max_inputs = 1,
     .sizes = sizes,
     .tensors = tensors,
-    .cpu = {forward, input_grad, weight_grad},
+    .cpu = {.forward = forward,
+            .input_grad = input_grad,
+            .weight_grad = weight_grad},
 };

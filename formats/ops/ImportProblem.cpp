@@ -150,6 +150,7 @@ void Importer::writeModel() {
     fields.input_grad_frees_bytes = costs.freedBytes;
     fields.output_bytes = outputBytes[s];
     fields.weight_bytes = weightBytesOf(s);
+    fields.input_grad_keeps_bytes = costs.keptBytes;
     pipe::LayerOp::create(builder, loc, name("l" + Twine(s)),
                           pipe::SyntheticAttr::get(context, fields),
                           pipe::LayerCostsAttr());
@@ -167,7 +168,7 @@ pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
       context, costs.forwardNs, costs.inputGradNs, costs.weightGradNs,
       costs.activationBytes, costs.freedBytes, outputBytesOf(problem)[stage],
       costs.stepNs, costs.recomputeNs, costs.recomputedBytes,
-      costs.checkpointBytes);
+      costs.checkpointBytes, costs.keptBytes, /*output_without_grad_bytes=*/0);
 }
 
 /// Null if each of the stage's ranks keeps its whole state.

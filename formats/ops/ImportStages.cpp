@@ -59,6 +59,7 @@ OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
     fields.activation_bytes = costs.activationBytes;
     fields.input_grad_frees_bytes = costs.freedBytes;
     fields.output_bytes = outputBytes[s];
+    fields.input_grad_keeps_bytes = costs.keptBytes;
     if (!problem.weightBytes.empty())
       fields.weight_bytes = problem.weightBytes[s];
     pipe::LayerOp::create(

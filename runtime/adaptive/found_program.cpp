@@ -36,8 +36,7 @@ static void runTable(Rank &rank, const int64_t *row) {
       rank.weightGrad(subject, microbatch);
       break;
     case ActionKind::Backward:
-      rank.inputGrad(subject, microbatch);
-      rank.weightGrad(subject, microbatch);
+      rank.backward(subject, microbatch);
       break;
     case ActionKind::Recompute:
       rank.recompute(subject, microbatch);

@@ -29,6 +29,10 @@ public:
   void weightGrad(int64_t replica, int64_t microbatch) override {
     order.append({ActionKind::WeightGrad, replica, microbatch});
   }
+  void backward(int64_t replica, int64_t microbatch) override {
+    inputGrad(replica, microbatch);
+    weightGrad(replica, microbatch);
+  }
   void recompute(int64_t replica, int64_t microbatch) override {
     order.append({ActionKind::Recompute, replica, microbatch});
   }

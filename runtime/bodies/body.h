@@ -1,9 +1,10 @@
 //===- body.h - The C ABI of a layer's computation --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A body computes one task of one layer on one micro-batch. It keeps no state,
-// allocates nothing and reports no errors: the caller provides buffers of the
-// sizes in layerSizes(), aligned to bufferAlignment, and data in range.
+// A body computes one task of one layer on one micro-batch. It keeps no state
+// and allocates nothing: the caller provides buffers of the sizes in
+// layerSizes(), aligned to bufferAlignment, and data in range. Only custom
+// layers report errors, and throw Error.
 //
 // Lifetime of the content of each buffer:
 //
@@ -13,6 +14,7 @@
 //   savedForInputGrad     from the start of F to the end of I
 //   savedForWeightGrad    from the start of F to the end of W; I may replace
 //                         parts of it by what W needs
+//   keptForWeightGrad     from the start of I to the end of W
 //   inputs, data, output  during F; F writes all of output
 //   outputGrad            during I
 //   inputGrads            during I, which writes all of each
@@ -41,6 +43,7 @@ struct LayerArgs {
   void *gradients;
   void *savedForInputGrad;
   void *savedForWeightGrad;
+  void *keptForWeightGrad;
   /// LayerDesc::numInputs of them, in the order of the edges.
   const void *inputs[maxLayerInputs];
   void *output;
@@ -65,6 +68,11 @@ struct LayerArgs {
   /// The same weights in the layer's dtype, if that is not fp32; null: they
   /// follow `weights`, as layerSizes() counts them.
   const void *weightsInDtype;
+  /// Of custom layers: see rondo_task.
+  void *state;
+  uint64_t seed;
+  int64_t iteration;
+  const int64_t *iterationOnDevice;
 };
 
 /// No tensor has more dimensions.
@@ -112,6 +120,8 @@ struct LayerBody {
   /// Describes the first `capacity` tensors in `tensors`, in the order of the
   /// weights, and returns the number of all.
   int32_t (*tensors)(const LayerDesc *, LayerTensor *tensors, int32_t capacity);
+  /// I and W at once, with the same bits; null: only one after the other.
+  void (*backward)(const LayerDesc *, const LayerArgs *) = nullptr;
 };
 
 } // extern "C"

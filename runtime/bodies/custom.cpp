@@ -22,40 +22,74 @@ static_assert(RONDO_TARGET_CUDA == int(Target::Cuda) &&
                   RONDO_INIT_FILE == int(TensorInit::File),
               "bodies from outside see the same numbers");
 
-/// Memory for the streams of a described layer.
-using Streams = std::array<rondo_stream, maxLayerStreams>;
+namespace {
 
 /// The layer as its body sees it.
-static rondo_layer describe(const LayerDesc &layer, Streams &streams) {
-  rondo_layer result{};
-  result.name = layer.name;
-  result.target = static_cast<int32_t>(layer.target);
-  result.dtype = static_cast<int32_t>(layer.dtype);
-  result.num_parameters = layer.custom.numParameters;
-  result.parameters = layer.custom.parameters;
-  result.num_inputs = layer.numInputs;
-  result.input_bytes = layer.inputBytes;
-  result.output_bytes = layer.outputBytes;
-  result.batch = layer.batch;
-  result.sequence = layer.sequence;
-  result.vocab = layer.vocab;
-  result.hidden = layer.hidden;
-  result.num_streams = layer.custom.numStreams;
-  result.streams = streams.data();
-  for (int32_t s = 0; s < result.num_streams; ++s) {
-    const StreamDesc &stream = layer.custom.streams[s];
+struct Described {
+  explicit Described(const LayerDesc &layer);
+  Described(const Described &) = delete;
+  Described &operator=(const Described &) = delete;
+
+  rondo_layer layer{};
+
+private:
+  int64_t inputGrads[maxLayerInputs];
+  rondo_stream streams[maxLayerStreams];
+};
+
+} // namespace
+
+Described::Described(const LayerDesc &desc) {
+  for (int32_t k = 0; k < desc.numInputs; ++k)
+    inputGrads[k] = inputGradBytes(desc, k);
+  layer.name = desc.name;
+  layer.target = static_cast<int32_t>(desc.target);
+  layer.dtype = static_cast<int32_t>(desc.dtype);
+  layer.num_parameters = desc.custom.numParameters;
+  layer.parameters = desc.custom.parameters;
+  layer.num_inputs = desc.numInputs;
+  layer.input_bytes = desc.inputBytes;
+  layer.input_grad_bytes = inputGrads;
+  layer.output_bytes = desc.outputBytes;
+  layer.batch = desc.batch;
+  layer.sequence = desc.sequence;
+  layer.vocab = desc.vocab;
+  layer.hidden = desc.hidden;
+  layer.num_streams = desc.custom.numStreams;
+  layer.streams = streams;
+  for (int32_t s = 0; s < layer.num_streams; ++s) {
+    const StreamDesc &stream = desc.custom.streams[s];
     streams[s] = {stream.name,    static_cast<int32_t>(stream.type),
                   stream.numDims, stream.sizes,
                   stream.below,   stream.hasIgnored,
                   stream.ignored};
   }
-  return result;
 }
 
-void runCustom(const LayerDesc &layer, const LayerArgs &args,
-               rondo_function task, void *stream) {
-  Streams streams;
-  const rondo_layer described = describe(layer, streams);
+[[noreturn]] static void fail(const LayerDesc &layer, const std::string &what) {
+  throw Error("layer '" + std::string(layer.name) + "': " + what);
+}
+
+static std::string nameOfBody(const LayerDesc &layer) {
+  return "body '" + std::string(layer.custom.name) + "'";
+}
+
+rondo_function customFunction(const LayerDesc &layer, CustomTask task) {
+  const rondo_body &body = *layer.custom.body;
+  return (layer.target == Target::Cpu ? body.cpu : body.cuda).*task;
+}
+
+static const char *nameOf(CustomTask task) {
+  return task == &rondo_functions::forward       ? "F"
+         : task == &rondo_functions::input_grad  ? "I"
+         : task == &rondo_functions::weight_grad ? "W"
+         : task == &rondo_functions::backward    ? "B"
+                                                 : "`prepare`";
+}
+
+void runCustom(const LayerDesc &layer, const LayerArgs &args, CustomTask task,
+               void *stream) {
+  const Described described(layer);
   rondo_task buffers{};
   buffers.weights = buffers.weights_in_dtype = args.weights;
   // The copy follows the fp32 weights, or lies elsewhere.
@@ -67,6 +101,7 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   buffers.gradients = args.gradients;
   buffers.saved_for_input_grad = args.savedForInputGrad;
   buffers.saved_for_weight_grad = args.savedForWeightGrad;
+  buffers.kept_for_weight_grad = args.keptForWeightGrad;
   buffers.inputs = args.inputs;
   buffers.input_grads = args.inputGrads;
   buffers.output = args.output;
@@ -78,23 +113,54 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args,
   buffers.microbatch = args.microbatch;
   buffers.stream = stream;
   std::array<const void *, maxLayerStreams> staged{};
-  for (int32_t k = 0; args.data && k < described.num_streams; ++k)
+  for (int32_t k = 0; args.data && k < layer.custom.numStreams; ++k)
     staged[k] =
         reinterpret_cast<const char *>(args.data) + streamOffset(layer, k);
   buffers.streams = staged.data();
-  task(&described, &buffers);
+  buffers.state = args.state;
+  buffers.seed = args.seed;
+  buffers.iteration = args.iteration;
+  buffers.iteration_on_device = args.iterationOnDevice;
+  const char *what = customFunction(layer, task)(&described.layer, &buffers);
+  if (what)
+    fail(layer, std::string(nameOf(task)) + " of micro-batch " +
+                    std::to_string(args.microbatch) + ": " + what);
 }
 
-template <rondo_function rondo_functions::*task>
+template <CustomTask task>
 static void runOnCpu(const LayerDesc *layer, const LayerArgs *args) {
-  runCustom(*layer, *args, layer->custom.body->cpu.*task, nullptr);
+  runCustom(*layer, *args, task, nullptr);
+}
+
+LayerBody tasksOf(const LayerDesc &layer, const LayerBody &all) {
+  LayerBody tasks = all;
+  if (layer.kind == LayerKind::Custom &&
+      !customFunction(layer, &rondo_functions::backward))
+    tasks.backward = nullptr;
+  return tasks;
+}
+
+LoadedBody::LoadedBody(const LayerDesc &layer, int32_t rank, int32_t device)
+    : layer(layer) {
+  const rondo_body &body = *layer.custom.body;
+  if (!body.load)
+    return;
+  const Described described(layer);
+  if (const char *what = body.load(&described.layer, rank, device, &state))
+    fail(layer, "`load` of " + nameOfBody(layer) + " on rank " +
+                    std::to_string(rank) + ": " + what);
+}
+
+LoadedBody::~LoadedBody() {
+  const Described described(layer);
+  if (layer.custom.body->unload)
+    layer.custom.body->unload(&described.layer, state);
 }
 
 /// The number of tensors that the body says it has; may be any number.
 static int32_t countTensors(const LayerDesc &layer) {
-  Streams streams;
-  const rondo_layer described = describe(layer, streams);
-  return layer.custom.body->tensors(&described, nullptr, 0);
+  const Described described(layer);
+  return layer.custom.body->tensors(&described.layer, nullptr, 0);
 }
 
 /// What the layer may have at most.
@@ -105,12 +171,11 @@ static int32_t maxTensors(const LayerDesc &layer) {
 
 /// The body's own descriptions; one more than allowed if there are too many.
 static std::vector<rondo_tensor> describeTensors(const LayerDesc &layer) {
-  Streams streams;
-  const rondo_layer described = describe(layer, streams);
+  const Described described(layer);
   const rondo_body &body = *layer.custom.body;
   std::vector<rondo_tensor> tensors(
       std::clamp<int32_t>(countTensors(layer), 0, maxTensors(layer) + 1));
-  body.tensors(&described, tensors.data(),
+  body.tensors(&described.layer, tensors.data(),
                static_cast<int32_t>(tensors.size()));
   return tensors;
 }
@@ -143,20 +208,13 @@ static int32_t tensors(const LayerDesc *layer, LayerTensor *out,
 LayerBody customBody() {
   return {runOnCpu<&rondo_functions::forward>,
           runOnCpu<&rondo_functions::input_grad>,
-          runOnCpu<&rondo_functions::weight_grad>, tensors};
+          runOnCpu<&rondo_functions::weight_grad>, tensors,
+          runOnCpu<&rondo_functions::backward>};
 }
 
 //===----------------------------------------------------------------------===//
 // Checks.
 //===----------------------------------------------------------------------===//
-
-[[noreturn]] static void fail(const LayerDesc &layer, const std::string &what) {
-  throw Error("layer '" + std::string(layer.name) + "': " + what);
-}
-
-static std::string nameOfBody(const LayerDesc &layer) {
-  return "body '" + std::string(layer.custom.name) + "'";
-}
 
 static void checkFunctions(const LayerDesc &layer, const rondo_body &body) {
   if (!body.sizes)
@@ -186,10 +244,9 @@ static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
 }
 
 static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
-  Streams streams;
-  const rondo_layer described = describe(layer, streams);
+  const Described described(layer);
   rondo_sizes sizes{};
-  if (const char *what = body.sizes(&described, &sizes))
+  if (const char *what = body.sizes(&described.layer, &sizes))
     fail(layer, what);
   struct Size {
     const char *name;
@@ -202,12 +259,18 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       {"saved_for_weight_grad_bytes",
        layer.activationBytes - layer.inputGradFreesBytes,
        sizes.saved_for_weight_grad_bytes},
+      {"kept_for_weight_grad_bytes", layer.inputGradKeepsBytes,
+       sizes.kept_for_weight_grad_bytes},
       // Nothing reads the last layer's output.
       {"output_bytes", layer.outputBytes,
        layer.outputBytes == 0 ? 0 : sizes.output_bytes},
+      {"output_without_grad_bytes", layer.custom.outputWithoutGradBytes,
+       layer.outputBytes == 0 ? 0 : sizes.output_without_grad_bytes},
       {"workspace_bytes", layer.custom.workspaceBytes, sizes.workspace_bytes},
       {"frozen_weight_bytes", layer.custom.frozenBytes,
        sizes.frozen_weight_bytes},
+      {"backward_workspace_bytes", layer.custom.backwardWorkspaceBytes,
+       sizes.backward_workspace_bytes},
   };
   std::string stated, needed;
   for (const Size &size : all) {
@@ -339,14 +402,24 @@ static void checkTensors(const LayerDesc &layer) {
   checkCover(layer, tensors);
 }
 
+/// A body of an earlier version needs changes; of a later one, the header
+/// alone is missing.
+static void checkVersion(const LayerDesc &layer, const rondo_body &body) {
+  if (body.version == RONDO_BODY_VERSION)
+    return;
+  std::string what = nameOfBody(layer) + " is of version " +
+                     std::to_string(body.version) +
+                     " of rondo_body.h, this program needs " +
+                     std::to_string(RONDO_BODY_VERSION) +
+                     ": compile it again with the header of this installation";
+  if (body.version == 1)
+    what += "; what changed: tasks return `const char *`, null if they succeed";
+  fail(layer, what);
+}
+
 void checkCustomLayer(const LayerDesc &layer) {
   const rondo_body &body = *layer.custom.body;
-  if (body.version != RONDO_BODY_VERSION)
-    fail(layer, nameOfBody(layer) + " was written for version " +
-                    std::to_string(body.version) +
-                    " of rondo_body.h, this program has version " +
-                    std::to_string(RONDO_BODY_VERSION) +
-                    ": compile it again with the header of this installation");
+  checkVersion(layer, body);
   checkFunctions(layer, body);
   checkInputs(layer, body);
   checkSizes(layer, body);

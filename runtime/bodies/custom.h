@@ -16,9 +16,36 @@ namespace rondo::runtime {
 /// else is done with the layer.
 void checkCustomLayer(const LayerDesc &layer);
 
+/// A task of a body.
+using CustomTask = rondo_function rondo_functions::*;
+
 /// Calls a task of the body, with `stream` instead of the one in the arguments.
-void runCustom(const LayerDesc &layer, const LayerArgs &args,
-               rondo_function task, void *stream);
+/// Throws Error with the layer, the task and the micro-batch if it fails.
+void runCustom(const LayerDesc &layer, const LayerArgs &args, CustomTask task,
+               void *stream);
+
+/// The function of a task on the layer's target; null: the body has none.
+rondo_function customFunction(const LayerDesc &layer, CustomTask task);
+
+/// `all` without the tasks that the layer's body may lack and does.
+LayerBody tasksOf(const LayerDesc &layer, const LayerBody &all);
+
+/// What load() of a custom layer's body has made for a rank; unloads it at the
+/// end.
+class LoadedBody {
+public:
+  /// `layer` must outlive it. Throws Error if load() fails.
+  LoadedBody(const LayerDesc &layer, int32_t rank, int32_t device);
+  LoadedBody(const LoadedBody &) = delete;
+  LoadedBody &operator=(const LoadedBody &) = delete;
+  ~LoadedBody();
+
+  void *get() const { return state; }
+
+private:
+  const LayerDesc &layer;
+  void *state = nullptr;
+};
 
 } // namespace rondo::runtime
 

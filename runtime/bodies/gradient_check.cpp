@@ -76,13 +76,19 @@ struct Gradients {
 
 class Probe {
 public:
-  Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed);
+  Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed,
+        void *state);
 
   GradientCheck run();
 
 private:
   double forward();
   Gradients runAll(float initial);
+  /// F, and B in place of I and W.
+  Gradients runBackward();
+  /// What I and B get.
+  LayerArgs inputGradArgs();
+  std::vector<std::vector<float>> inputGradValues() const;
   void checkGuards(const char *task);
   void fail(const std::string &what) {
     if (result.fault.empty())
@@ -91,6 +97,7 @@ private:
   LayerArgs args();
   void drawStreams();
   void checkRuns();
+  void checkBackward(const Gradients &split);
   /// Compares a gradient with finite differences of F along directions in
   /// `values`, of which `count` numbers change. Returns the relative error.
   double compare(std::vector<float> &values, int64_t begin, int64_t count,
@@ -100,11 +107,13 @@ private:
   const LayerDesc &layer;
   const LayerBody &body;
   const uint64_t seed;
+  void *const state;
   const LayerSizes sizes;
   std::vector<float> weightValues, outputGradValues;
   std::vector<std::vector<float>> inputValues;
   std::vector<int32_t> data;
-  Buffer weights, gradients, forI, forW, output, outputGrad, workspace;
+  Buffer weights, gradients, forI, forW, kept, output, outputGrad, workspace,
+      backwardWorkspace;
   std::vector<std::unique_ptr<Buffer>> inputs, inputGrads;
   float loss = 0;
   /// The rounding error of fp32 in what forward() last returned.
@@ -138,6 +147,13 @@ static std::vector<LayerTensor> trainedTensors(const LayerDesc &layer) {
   return tensors;
 }
 
+/// Whether nothing has been written since poison().
+static bool isPoisoned(const Buffer &buffer) {
+  const std::vector<float> values = buffer.copy();
+  return std::all_of(values.begin(), values.end(),
+                     [](float value) { return std::isnan(value); });
+}
+
 static std::vector<float> randomValues(uint64_t stream, int64_t count) {
   std::vector<float> values(count);
   for (int64_t i = 0; i < count; ++i)
@@ -152,12 +168,17 @@ static std::vector<int64_t> inputBytes(const LayerDesc &layer) {
   return {layer.inputBytes, layer.inputBytes + layer.numInputs};
 }
 
-Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed)
-    : layer(layer), body(body), seed(seed), sizes(layerSizes(layer)),
-      weights(sizes.weights), gradients(sizes.gradients),
-      forI(sizes.savedForInputGrad), forW(sizes.savedForWeightGrad),
-      output(sizes.output), outputGrad(sizes.output),
-      workspace(sizes.workspace) {
+Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed,
+             void *state)
+    : layer(layer), body(body), seed(seed), state(state),
+      sizes(layerSizes(layer)), weights(sizes.weights),
+      gradients(sizes.gradients), forI(sizes.savedForInputGrad),
+      forW(sizes.savedForWeightGrad), kept(sizes.keptForWeightGrad),
+      output(sizes.output), outputGrad(outputGradBytes(layer)),
+      workspace(layer.kind == LayerKind::Custom
+                    ? alignedBytes(layer.custom.workspaceBytes)
+                    : sizes.workspace),
+      backwardWorkspace(alignedBytes(layer.custom.backwardWorkspaceBytes)) {
   // Initial values, moved away from special ones such as 0 and 1.
   weightValues.resize(weights.size());
   for (const LayerTensor &tensor : layerTensors(layer)) {
@@ -166,9 +187,12 @@ Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed)
       weightValues[i] += static_cast<float>(0.1 * uniform(seed + 1, i));
   }
   outputGradValues = randomValues(seed + 2, outputGrad.size());
-  for (int64_t bytes : inputBytes(layer)) {
+  const std::vector<int64_t> allInputs = inputBytes(layer);
+  for (size_t k = 0; k < allInputs.size(); ++k) {
+    const int64_t bytes = allInputs[k];
     inputs.push_back(std::make_unique<Buffer>(alignedBytes(bytes)));
-    inputGrads.push_back(std::make_unique<Buffer>(alignedBytes(bytes)));
+    inputGrads.push_back(std::make_unique<Buffer>(
+        alignedBytes(bytes - layer.custom.inputWithoutGradBytes[k])));
     inputValues.push_back(
         randomValues(seed + 3 + inputs.size(), inputs.back()->size()));
   }
@@ -197,6 +221,9 @@ LayerArgs Probe::args() {
   args.weights = weights.get();
   args.savedForInputGrad = forI.get();
   args.savedForWeightGrad = forW.get();
+  args.keptForWeightGrad = kept.get();
+  args.state = state;
+  args.seed = seed;
   args.workspace = workspace.get();
   args.lossScale = lossScale;
   workspace.poison();
@@ -214,8 +241,10 @@ void Probe::checkGuards(const char *task) {
   check(gradients, "the gradients");
   check(forI, "what is saved for I");
   check(forW, "what is saved for W");
+  check(kept, "what is kept for W");
   check(output, "the output");
   check(workspace, "the workspace");
+  check(backwardWorkspace, "the workspace of B");
   for (const auto &grad : inputGrads)
     check(*grad, "an input's gradient");
 }
@@ -227,6 +256,7 @@ double Probe::forward() {
     inputs[k]->copyFrom(inputValues[k]);
   forI.poison();
   forW.poison();
+  kept.poison();
   output.poison();
   LayerArgs args = this->args();
   for (size_t k = 0; k < inputs.size(); ++k)
@@ -238,13 +268,18 @@ double Probe::forward() {
   args.loss = hasLoss(layer) ? &loss : nullptr;
   body.forward(&layer, &args);
   checkGuards("F");
+  // In a program it holds something else until I begins.
+  if (!isPoisoned(kept))
+    fail("F writes to what is kept for W, which begins with I");
+  kept.poison();
   double sum = hasLoss(layer) ? lossScale * static_cast<double>(loss) : 0;
   const int64_t written = numWritten(output.get(), output.size());
   if (!areFinite(output.get(), written))
     fail("F does not write all of its output, or writes numbers that are not "
          "finite");
   double squares = sum * sum;
-  for (int64_t i = 0; i < written; ++i) {
+  // Nothing depends on what has no gradient.
+  for (int64_t i = 0; i < std::min(written, outputGrad.size()); ++i) {
     const double part = static_cast<double>(output.get()[i]) *
                         static_cast<double>(outputGradValues[i]);
     sum += part;
@@ -254,8 +289,7 @@ double Probe::forward() {
   return sum;
 }
 
-Gradients Probe::runAll(float initial) {
-  forward();
+LayerArgs Probe::inputGradArgs() {
   for (auto &input : inputs)
     input->poison();
   output.poison();
@@ -266,13 +300,25 @@ Gradients Probe::runAll(float initial) {
     inputGrads[k]->poison();
     forInput.inputGrads[k] = inputGrads[k]->get();
   }
+  return forInput;
+}
+
+std::vector<std::vector<float>> Probe::inputGradValues() const {
+  std::vector<std::vector<float>> values;
+  for (const auto &grad : inputGrads) {
+    values.push_back(grad->copy());
+    values.back().resize(numWritten(grad->get(), grad->size()));
+  }
+  return values;
+}
+
+Gradients Probe::runAll(float initial) {
+  forward();
+  LayerArgs forInput = inputGradArgs();
   body.inputGrad(&layer, &forInput);
   checkGuards("I");
   Gradients all;
-  for (auto &grad : inputGrads) {
-    all.inputs.push_back(grad->copy());
-    all.inputs.back().resize(numWritten(grad->get(), grad->size()));
-  }
+  all.inputs = inputGradValues();
   outputGrad.poison();
   forI.poison();
   for (auto &grad : inputGrads)
@@ -285,6 +331,18 @@ Gradients Probe::runAll(float initial) {
   checkGuards("W");
   all.weights = gradients.copy();
   return all;
+}
+
+Gradients Probe::runBackward() {
+  forward();
+  LayerArgs both = inputGradArgs();
+  gradients.fill(0);
+  both.gradients = gradients.get();
+  backwardWorkspace.poison();
+  both.workspace = backwardWorkspace.get();
+  body.backward(&layer, &both);
+  checkGuards("B");
+  return {gradients.copy(), inputGradValues()};
 }
 
 static bool sameBits(const std::vector<float> &a, const std::vector<float> &b) {
@@ -314,6 +372,19 @@ void Probe::checkRuns() {
         return fail("W does not add to the gradient of '" + tensorName(tensor) +
                     "': 1 becomes " + std::to_string(added.weights[i]) +
                     " where 0 becomes " + std::to_string(first.weights[i]));
+}
+
+void Probe::checkBackward(const Gradients &split) {
+  const Gradients fused = runBackward();
+  for (size_t k = 0; k < inputs.size(); ++k)
+    if (!sameBits(split.inputs[k], fused.inputs[k]))
+      fail("B gives other bits than I for the gradient of input " +
+           std::to_string(k));
+  for (const LayerTensor &tensor : layerTensors(layer))
+    if (std::memcmp(split.weights.data() + tensor.offset,
+                    fused.weights.data() + tensor.offset, 4 * tensor.count))
+      fail("B gives other bits than I and then W for the gradient of '" +
+           tensorName(tensor) + "'");
 }
 
 double Probe::compare(std::vector<float> &values, int64_t begin, int64_t count,
@@ -363,6 +434,8 @@ void Probe::checkShare(double share, const std::string &what) {
 GradientCheck Probe::run() {
   checkRuns();
   const Gradients all = runAll(0);
+  if (body.backward)
+    checkBackward(all);
   for (const LayerTensor &tensor : trainedTensors(layer)) {
     ++result.tensors;
     checkShare(compare(weightValues, tensor.offset, tensor.count, all.weights),
@@ -378,6 +451,6 @@ GradientCheck Probe::run() {
 
 GradientCheck rondo::runtime::checkGradients(const LayerDesc &layer,
                                              const LayerBody &body,
-                                             uint64_t seed) {
-  return Probe(layer, body, seed).run();
+                                             uint64_t seed, void *state) {
+  return Probe(layer, body, seed, state).run();
 }

@@ -21,10 +21,11 @@ struct GradientCheck {
 /// gradient made from `seed`. Compares the results of I and W with finite
 /// differences of F along random directions, and fills each buffer with NaNs
 /// when its content may be gone, so that reading it shows. Also detects writes
-/// past the ends of buffers, gradients that W does not add to, and results that
-/// differ from run to run.
+/// past the ends of buffers, gradients that W does not add to, results that
+/// differ from run to run, and a B with other bits than I and W. `state` is
+/// LayerArgs::state.
 GradientCheck checkGradients(const LayerDesc &layer, const LayerBody &body,
-                             uint64_t seed);
+                             uint64_t seed, void *state = nullptr);
 
 } // namespace rondo::runtime
 

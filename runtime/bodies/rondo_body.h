@@ -5,10 +5,11 @@
  * custom<body = "NAME", ...>. It is an object defined by RONDO_BODY(NAME), in C
  * or C++, and linked by `rondo compile --library FILE`.
  *
- * Tasks keep no state, allocate nothing and report no errors. They run in the
- * calling thread on a CPU; on CUDA they only enqueue work on the task's stream.
- * Several ranks may run tasks of one body at the same time. The same task on
- * the same content must give the same bits; otherwise --verify fails.
+ * Tasks allocate nothing, and keep nothing between calls but what load() has
+ * made. They run in the calling thread on a CPU; on CUDA they only enqueue work
+ * on the task's stream. Several ranks may run tasks of one body at the same
+ * time. The same task on the same content must give the same bits; otherwise
+ * --verify fails.
  *
  *===-----------------------------------------------------------------------===*/
 
@@ -64,6 +65,10 @@ typedef struct rondo_layer {
    * inputs: the layer is the model's first. */
   int32_t num_inputs;
   const int64_t *input_bytes;
+  /* Bytes of the gradient of each, which is that of the input's first bytes:
+   * less than input_bytes if the layer that makes it states
+   * output_without_grad_bytes. 0: the edge has no gradient. */
+  const int64_t *input_grad_bytes;
   /* 0: the layer is the model's last. */
   int64_t output_bytes;
   /* Samples of a micro-batch; 0 if the model does not state them. */
@@ -85,8 +90,14 @@ typedef struct rondo_sizes {
   int64_t weight_bytes;
   int64_t saved_for_input_grad_bytes;
   int64_t saved_for_weight_grad_bytes;
+  int64_t kept_for_weight_grad_bytes;
   int64_t output_bytes;
+  /* Of F, I and W, the most that one needs; and of B. */
   int64_t workspace_bytes;
+  int64_t backward_workspace_bytes;
+  /* The last bytes of the output, of which no gradient comes back, such as
+   * those of a mask: output_grad is shorter by them. */
+  int64_t output_without_grad_bytes;
   /* Bytes at the end of the weights that are not trained; the rest is a
    * multiple of 64. Gradients and moments are as large as the rest. */
   int64_t frozen_weight_bytes;
@@ -140,6 +151,8 @@ typedef struct rondo_tensor {
  *   saved_for_input_grad   from the start of F to the end of I
  *   saved_for_weight_grad  from the start of F to the end of W; I may replace
  *                          parts of it by what W needs
+ *   kept_for_weight_grad   from the start of I to the end of W; in B, a part of
+ *                          the workspace
  *   inputs, data, streams,
  *   output                 during F, which writes all of output
  *   output_grad            during I
@@ -155,6 +168,7 @@ typedef struct rondo_task {
   void *gradients;
   void *saved_for_input_grad;
   void *saved_for_weight_grad;
+  void *kept_for_weight_grad;
   /* num_inputs of each. */
   const void *const *inputs;
   void *const *input_grads;
@@ -175,10 +189,23 @@ typedef struct rondo_task {
   void *stream;
   /* num_streams of them, each [batch] and then the stream's shape. */
   const void *const *streams;
+  /* What load() has made for the layer on this rank; null without load(). */
+  void *state;
+  /* --seed. The same in all processes, and after a resumed checkpoint. */
+  uint64_t seed;
+  /* Of the training, from 0, the same in F, I, W and the F that R runs again;
+   * -1 in an evaluation. On CUDA kernels read *iteration_on_device instead,
+   * since the iteration that a task was enqueued in may be repeated. That is
+   * null on a CPU, and if iterations overlap. */
+  int64_t iteration;
+  const int64_t *iteration_on_device;
 } rondo_task;
 
-typedef void (*rondo_function)(const rondo_layer *layer,
-                               const rondo_task *task);
+/* Returns null; or what went wrong, in words that follow "layer 'x': F of
+ * micro-batch 3: " and end the run. They stay valid until the thread's next
+ * call of the body. */
+typedef const char *(*rondo_function)(const rondo_layer *layer,
+                                      const rondo_task *task);
 
 /* The tasks of a body on one target: F, I and W. Null: it does not run there.
  * On CUDA an iteration may be recorded as a graph and repeated without the
@@ -187,6 +214,15 @@ typedef struct rondo_functions {
   rondo_function forward;
   rondo_function input_grad;
   rondo_function weight_grad;
+  /* B, for schedules that run I and W of a micro-batch together: writes
+   * input_grads and adds to gradients, with the bits of I and then W. Null: it
+   * is I and then W. */
+  rondo_function backward;
+  /* On CUDA, if not null: called once for each layer of a rank before any task,
+   * with all buffers, which are zeros, to do what may not happen while a graph
+   * is recorded, such as loading a kernel. It may run tasks, and waits for
+   * nothing. */
+  rondo_function prepare;
 } rondo_functions;
 
 typedef struct rondo_body {
@@ -205,6 +241,15 @@ typedef struct rondo_body {
                      int32_t capacity);
   rondo_functions cpu;
   rondo_functions cuda;
+  /* Null, or makes what tasks of a layer on one rank need in addition to their
+   * buffers, such as constants and handles: *state, initially null. Called once
+   * for each layer of each rank, before any task, and for each size of its
+   * micro-batches. `device` is the number of the GPU, 0 on a CPU. Returns null,
+   * or what went wrong, as a task does. */
+  const char *(*load)(const rondo_layer *layer, int32_t rank, int32_t device,
+                      void **state);
+  /* Null, or called after the last task for what load() has made. */
+  void (*unload)(const rondo_layer *layer, void *state);
 } rondo_body;
 
 #ifdef __cplusplus

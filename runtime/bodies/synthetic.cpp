@@ -75,6 +75,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   tag = mixTag(tag, args->savedForWeightGrad, keptForW(layer));
   tag = mixTag(tag, args->outputGrad, layer->outputBytes);
   writeTag(args->savedForWeightGrad, keptForW(layer), tag);
+  writeTag(args->keptForWeightGrad, layer->inputGradKeepsBytes, tag);
   for (int32_t k = 0; k < layer->numInputs; ++k)
     writeTag(args->inputGrads[k], layer->inputBytes[k], tag);
   sleepUntil(deadlineNs);
@@ -84,6 +85,7 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const int64_t deadlineNs = nowNs() + layer->weightGradNs;
   uint64_t tag =
       mixTag(taskTag(layer, args), args->savedForWeightGrad, keptForW(layer));
+  tag = mixTag(tag, args->keptForWeightGrad, layer->inputGradKeepsBytes);
   // Sums of numbers below 128 are exact for 131072 micro-batches.
   const int64_t touched = std::min<int64_t>(layer->weightBytes / 4, 64);
   float *gradients = at<float>(args->gradients, 0);

@@ -61,8 +61,11 @@ public:
   virtual const LayerBody &body(const LayerDesc &layer) const = 0;
   /// Makes ready what a layer's tasks would make at their first run, if that
   /// may not happen between messages. Called at start, before ranks connect,
-  /// while nobody needs the arena. True: it may have any content now.
-  virtual bool prepare(const LayerDesc &, Arena &) { return false; }
+  /// while nobody needs the arena. `state` is LayerArgs::state of the tasks.
+  /// True: the arena may have any content now.
+  virtual bool prepare(const LayerDesc &, void * /*state*/, Arena &) {
+    return false;
+  }
   /// LayerArgs::stream for every task.
   virtual void *stream() const { return nullptr; }
 

@@ -26,6 +26,7 @@ public:
   virtual void forward(int64_t replica, int64_t microbatch) = 0;
   virtual void inputGrad(int64_t replica, int64_t microbatch) = 0;
   virtual void weightGrad(int64_t replica, int64_t microbatch) = 0;
+  virtual void backward(int64_t replica, int64_t microbatch) = 0;
   virtual void recompute(int64_t replica, int64_t microbatch) = 0;
   virtual void send(Message message, int64_t replica, int64_t to,
                     int64_t microbatch) = 0;
@@ -53,10 +54,9 @@ inline void weight_grad(Rank &rank, int64_t replica, int64_t microbatch) {
 inline void recompute(Rank &rank, int64_t replica, int64_t microbatch) {
   rank.recompute(replica, microbatch);
 }
-/// Input gradient, then weight gradient.
+/// Input gradient and weight gradient.
 inline void backward(Rank &rank, int64_t replica, int64_t microbatch) {
-  rank.inputGrad(replica, microbatch);
-  rank.weightGrad(replica, microbatch);
+  rank.backward(replica, microbatch);
 }
 
 /// Hands the message that `replica` made to the rank that needs it. Does not

@@ -79,6 +79,11 @@ void RunningRank::makeCalls(LocalReplica &replica) const {
   };
   if (workspace)
     common.workspace = workspace + binding.numInner * binding.innerBytes;
+  common.iterationOnDevice =
+      program.overlap || !binding.control.header ||
+              binding.layers.front().desc->target == Target::Cpu
+          ? nullptr
+          : &binding.control.header->before;
   replica.calls.assign(binding.layers.size(), {common, common, common, common});
   for (size_t l = 0; l <= last; ++l) {
     LayerCalls &calls = replica.calls[l];
@@ -89,6 +94,10 @@ void RunningRank::makeCalls(LocalReplica &replica) const {
       calls.inputGrad.outputGrad = calls.forward.output =
           calls.recompute.output = inner(l);
     const LayerBinding &layer = binding.layers[l];
+    for (LayerArgs *args : {&calls.forward, &calls.inputGrad, &calls.weightGrad,
+                            &calls.recompute})
+      args->state = layer.state;
+    replica.hasBackward |= layer.body.backward != nullptr;
     if (hasLoss(*layer.desc))
       calls.forward.logits = binding.logits;
     if (!layer.desc->recomputes || !workspace)
@@ -226,6 +235,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
     setWeights(layer, args, weights);
+    setTime(args, microbatch);
     runForward(binding, layer, args, data, number);
   }
   if (ReplicaRecord &record = *replica.record; !record.losses.empty())
@@ -278,8 +288,53 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     if (changes)
       args.weights = movedWeightsOf(replica, layer, weights, changes,
                                     replica.stepsBackAgain);
+    setTime(args, microbatch);
     runForward(binding, layer, args, data, number);
   }
+}
+
+void RunningRank::beginInputGrad(int64_t h, int64_t microbatch,
+                                 Action &action) {
+  LocalReplica &replica = replicas[h];
+  for (const LocalTensor &tensor : replica.tensors->inputGrads)
+    messages.acquire(tensor.place, microbatch, action);
+  messages.acquire(replica.place(Buffer::KeptForWeightGrad), microbatch,
+                   action);
+  messages.await(replica.tensors->outputGrads, microbatch, action);
+  action.restart();
+  messages.addOutputGrads(static_cast<int32_t>(h), microbatch,
+                          replica.binding->layers.back().desc->dtype);
+  for (size_t k = 0; k < replica.tensors->inputGrads.size(); ++k)
+    replica.calls.front().inputGrad.inputGrads[k] =
+        replica.tensors->inputGrads[k].place.at(microbatch);
+  replica.calls.back().inputGrad.outputGrad =
+      replica.place(Buffer::OutputGrad).at(microbatch);
+}
+
+LayerArgs &RunningRank::inputGradArgs(LocalReplica &replica, size_t l,
+                                      const Saved &saved, int64_t microbatch) {
+  const LayerBinding &layer = replica.binding->layers[l];
+  LayerArgs &args = replica.calls[l].inputGrad;
+  args.savedForInputGrad = saved.forInputGrad(layer);
+  args.savedForWeightGrad = saved.forWeightGrad(layer);
+  args.keptForWeightGrad = saved.keptByInputGrad(layer);
+  setTime(args, microbatch);
+  args.microbatch = microbatch % program.microbatches;
+  return args;
+}
+
+LayerArgs &RunningRank::weightGradArgs(LocalReplica &replica, size_t l,
+                                       const Saved &saved, int64_t microbatch) {
+  const LayerBinding &layer = replica.binding->layers[l];
+  LayerArgs &args = replica.calls[l].weightGrad;
+  args.gradients = (replica.shard ? replica.shard->gradients()
+                                  : replica.binding->gradients) +
+                   layer.gradientsOffset;
+  args.savedForWeightGrad = saved.forWeightGrad(layer);
+  args.keptForWeightGrad = saved.keptByInputGrad(layer);
+  setTime(args, microbatch);
+  args.microbatch = microbatch % program.microbatches;
+  return args;
 }
 
 void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
@@ -287,34 +342,20 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::InputGrad, h, microbatch);
-  for (const LocalTensor &tensor : replica.tensors->inputGrads)
-    messages.acquire(tensor.place, microbatch, action);
-  messages.await(replica.tensors->outputGrads, microbatch, action);
-  action.restart();
-  messages.addOutputGrads(static_cast<int32_t>(h), microbatch,
-                          replica.binding->layers.back().desc->dtype);
-  const ReplicaBinding &binding = *replica.binding;
+  beginInputGrad(h, microbatch, action);
   const Saved saved(replica, microbatch);
   char *weights = replica.weights->weights(ActionKind::InputGrad, microbatch);
   const char *changes =
       replica.moved
           ? replica.weights->changes(ActionKind::InputGrad, microbatch)
           : nullptr;
-  for (size_t k = 0; k < replica.tensors->inputGrads.size(); ++k)
-    replica.calls.front().inputGrad.inputGrads[k] =
-        replica.tensors->inputGrads[k].place.at(microbatch);
-  replica.calls.back().inputGrad.outputGrad =
-      replica.place(Buffer::OutputGrad).at(microbatch);
   for (size_t l = replica.calls.size(); l-- > 0;) {
-    const LayerBinding &layer = binding.layers[l];
-    LayerArgs &args = replica.calls[l].inputGrad;
+    const LayerBinding &layer = replica.binding->layers[l];
+    LayerArgs &args = inputGradArgs(replica, l, saved, microbatch);
     setWeights(layer, args, weights);
     if (changes)
       args.weights =
           movedWeightsOf(replica, layer, weights, changes, replica.stepsBack);
-    args.savedForInputGrad = saved.forInputGrad(layer);
-    args.savedForWeightGrad = saved.forWeightGrad(layer);
-    args.microbatch = microbatch % program.microbatches;
     layer.body.inputGrad(layer.desc, &args);
   }
 }
@@ -324,19 +365,45 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::WeightGrad, h, microbatch);
-  const ReplicaBinding &binding = *replica.binding;
   const Saved saved(replica, microbatch);
   char *weights = replica.weights->weights(ActionKind::WeightGrad, microbatch);
-  char *gradients =
-      replica.shard ? replica.shard->gradients() : binding.gradients;
   for (size_t l = replica.calls.size(); l-- > 0;) {
-    const LayerBinding &layer = binding.layers[l];
-    LayerArgs &args = replica.calls[l].weightGrad;
+    const LayerBinding &layer = replica.binding->layers[l];
+    LayerArgs &args = weightGradArgs(replica, l, saved, microbatch);
     setWeights(layer, args, weights);
-    args.gradients = gradients + layer.gradientsOffset;
-    args.savedForWeightGrad = saved.forWeightGrad(layer);
-    args.microbatch = microbatch % program.microbatches;
     layer.body.weightGrad(layer.desc, &args);
+  }
+}
+
+void RunningRank::backward(int64_t h, int64_t microbatch) {
+  if (isLeftOut(microbatch))
+    return;
+  LocalReplica &replica = local(h, microbatch);
+  // I reads weights of its own if they are moved.
+  if (!replica.hasBackward || splitsBackward || keepTimes || replica.moved) {
+    inputGrad(h, microbatch);
+    weightGrad(h, microbatch);
+    return;
+  }
+  Action action(*this, ActionKind::Backward, h, microbatch);
+  beginInputGrad(h, microbatch, action);
+  const Saved saved(replica, microbatch);
+  char *forInput = replica.weights->weights(ActionKind::InputGrad, microbatch);
+  for (size_t l = replica.calls.size(); l-- > 0;) {
+    const LayerBinding &layer = replica.binding->layers[l];
+    LayerArgs &args = inputGradArgs(replica, l, saved, microbatch);
+    setWeights(layer, args, forInput);
+    LayerArgs &later = weightGradArgs(replica, l, saved, microbatch);
+    if (layer.body.backward) {
+      LayerArgs both = args;
+      both.gradients = later.gradients;
+      layer.body.backward(layer.desc, &both);
+      continue;
+    }
+    layer.body.inputGrad(layer.desc, &args);
+    setWeights(layer, later,
+               replica.weights->weights(ActionKind::WeightGrad, microbatch));
+    layer.body.weightGrad(layer.desc, &later);
   }
 }
 

@@ -45,6 +45,7 @@ public:
   void forward(int64_t replica, int64_t microbatch) override;
   void inputGrad(int64_t replica, int64_t microbatch) override;
   void weightGrad(int64_t replica, int64_t microbatch) override;
+  void backward(int64_t replica, int64_t microbatch) override;
   void recompute(int64_t replica, int64_t microbatch) override;
   void send(Message message, int64_t replica, int64_t to,
             int64_t microbatch) override;
@@ -68,6 +69,10 @@ public:
     return replicas[replica].record.get();
   }
 
+  /// Whether B runs as I and then W also if bodies have a function for it, so
+  /// that the time of each is known.
+  bool splitsBackward = false;
+
 private:
   /// Arguments of a layer's tasks: constant fields, and those that a task
   /// writes before each call.
@@ -86,6 +91,8 @@ private:
     std::unique_ptr<ShardedReplica> shard;
     double lossScale = 0;
     std::vector<LayerCalls> calls;
+    /// Whether a layer has a function for I and W at once.
+    bool hasBackward = false;
     /// The tensors of its step.
     StageTensors optimized;
     std::unique_ptr<ReplicaRecord> record;
@@ -114,7 +121,9 @@ private:
               replica.place(Buffer::SavedForWeightGrad).at(microbatch)),
           again(replica.place(Buffer::RecomputedForInputGrad).at(microbatch)),
           againForWeights(
-              replica.place(Buffer::RecomputedForWeightGrad).at(microbatch)) {}
+              replica.place(Buffer::RecomputedForWeightGrad).at(microbatch)),
+          fromInputGrad(
+              replica.place(Buffer::KeptForWeightGrad).at(microbatch)) {}
 
     char *forInputGrad(const LayerBinding &layer) const {
       char *base = layer.desc->recomputes ? again : kept;
@@ -125,14 +134,39 @@ private:
       return base ? base + layer.savedForWeightGradOffset : nullptr;
     }
 
+    /// What I leaves for W.
+    char *keptByInputGrad(const LayerBinding &layer) const {
+      return fromInputGrad ? fromInputGrad + layer.keptForWeightGradOffset
+                           : nullptr;
+    }
+
     char *const kept, *const keptForWeights, *const again,
-                                                 *const againForWeights;
+                                                 *const againForWeights,
+                                                     *const fromInputGrad;
   };
 
   /// Calls the program's function, and waits for its sends.
   void act();
   void addReplica(int32_t replica);
   void makeCalls(LocalReplica &replica) const;
+  /// Waits for what I and B read and write, and sets where it is.
+  void beginInputGrad(int64_t replica, int64_t microbatch, Action &action);
+  /// The arguments of I and of W of a layer, all but the weights.
+  LayerArgs &inputGradArgs(LocalReplica &replica, size_t layer,
+                           const Saved &saved, int64_t microbatch);
+  LayerArgs &weightGradArgs(LocalReplica &replica, size_t layer,
+                            const Saved &saved, int64_t microbatch);
+  void setTime(LayerArgs &args, int64_t microbatch) const {
+    args.seed = span.seed;
+    args.iteration = iterationOf(microbatch);
+  }
+  /// The number of a micro-batch's iteration in the training, from 0; -1 in an
+  /// evaluation.
+  int64_t iterationOf(int64_t microbatch) const {
+    return program.kind == ProgramKind::Evaluation
+               ? -1
+               : span.before + microbatch / program.microbatches;
+  }
   LocalReplica &local(int64_t replica, int64_t microbatch);
   ShardedReplica &sharded(ActionKind kind, int64_t replica, int64_t unit);
   [[noreturn]] void failOnReplica(int64_t replica, int64_t microbatch) const;

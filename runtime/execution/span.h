@@ -33,6 +33,8 @@ struct Span {
   /// Iterations of the training before the first one. The rest is for steps of
   /// overlapping iterations; others read their rate in the control memory.
   int64_t before = 0;
+  /// Of the training.
+  uint64_t seed = 0;
   LearningRateSchedule rates;
   /// Writes a replica's samples of a micro-batch, numbered through the run, to
   /// the slot where F reads them. Called by the thread of the replica's rank,

@@ -64,6 +64,7 @@ State::State(const Executable &executable, const World &world,
     for (int32_t h = 0; h < exe.numReplicas; ++h)
       bindings.back().push_back(bindReplica(h, *program));
   }
+  loadBodies();
   prepareDevices();
   for (int32_t h = 0; h < exe.numReplicas; ++h)
     bindTensors(h);
@@ -287,7 +288,7 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
     LayerBinding layer = next;
     layer.desc = &layers[l];
     if (device)
-      layer.body = device->body(*layer.desc);
+      layer.body = tasksOf(*layer.desc, device->body(*layer.desc));
     layer.sizes = layerSizes(*layer.desc);
     if (binding.replica->shards > 1) {
       // All that is gathered, in fp32, and then the copies.
@@ -317,6 +318,7 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
       layer.checkpointOffset = checkpoints;
       checkpoints += layerSizes(layers[l - 1]).output;
     }
+    next.keptForWeightGradOffset += layer.sizes.keptForWeightGrad;
     next.dataOffset += layer.sizes.data;
     bound.push_back(layer);
   }
@@ -464,6 +466,22 @@ void State::bindTensors(int32_t h) {
   binding.lastTensor = static_cast<int32_t>(allTensors.size());
 }
 
+void State::loadBodies() {
+  for (std::vector<ReplicaBinding> &size : bindings)
+    for (ReplicaBinding &binding : size) {
+      const int32_t rank = binding.replica->rank;
+      if (!processes.holds(rank))
+        continue;
+      for (LayerBinding &layer : binding.layers) {
+        if (layer.desc->kind != LayerKind::Custom)
+          continue;
+        loadedBodies.push_back(std::make_unique<LoadedBody>(
+            *layer.desc, rank, devices[rank]->place()));
+        layer.state = loadedBodies.back()->get();
+      }
+    }
+}
+
 void State::prepareDevices() {
   std::vector<bool> isUsed(arenas.size());
   for (const std::vector<ReplicaBinding> &size : bindings)
@@ -472,7 +490,7 @@ void State::prepareDevices() {
       if (!processes.holds(rank))
         continue;
       for (const LayerBinding &layer : binding.layers)
-        if (devices[rank]->prepare(*layer.desc, *arenas[rank]))
+        if (devices[rank]->prepare(*layer.desc, layer.state, *arenas[rank]))
           isUsed[rank] = true;
     }
   for (size_t rank = 0; rank < arenas.size(); ++rank)

@@ -6,6 +6,7 @@
 
 #include "runtime/backend/backend.h"
 #include "runtime/bodies/body.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/model/executable.h"
 #include "runtime/optimizer/control.h"
 
@@ -22,6 +23,8 @@ struct LayerBinding {
   const LayerDesc *desc = nullptr;
   LayerBody body{};
   LayerSizes sizes{};
+  /// LayerArgs::state.
+  void *state = nullptr;
   int64_t weightsOffset = 0, gradientsOffset = 0, dataOffset = 0;
   /// In each of the moments.
   int64_t momentsOffset = 0;
@@ -30,6 +33,7 @@ struct LayerBinding {
   int64_t copyOffset = -1;
   /// In what F keeps, or in what R restores if the layer recomputes.
   int64_t savedForInputGradOffset = 0, savedForWeightGradOffset = 0;
+  int64_t keptForWeightGradOffset = 0;
   /// Offset of the layer's input among the checkpoints; -1: it is none.
   int64_t checkpointOffset = -1;
 };
@@ -196,6 +200,8 @@ private:
   int32_t numberIn(const ReplicaBinding &binding,
                    const std::string &name) const;
   void bindTensors(int32_t replica);
+  /// Loads the bodies of custom layers for the ranks of this process.
+  void loadBodies();
   /// Lets devices prepare the layers of each rank, in all sizes, while arenas
   /// have no content; they are zero again afterwards.
   void prepareDevices();
@@ -214,6 +220,7 @@ private:
   /// For each micro-batch size, by replica; and the index of each program's
   /// size.
   std::vector<std::vector<ReplicaBinding>> bindings;
+  std::vector<std::unique_ptr<LoadedBody>> loadedBodies;
   std::vector<int32_t> sizesOf;
   /// Indexed by stage.
   std::vector<int32_t> owners;

@@ -76,9 +76,15 @@ struct CustomDesc {
   int32_t numParameters;
   const int64_t *parameters;
   int64_t workspaceBytes;
+  /// Of a body's B, which computes I and W at once.
+  int64_t backwardWorkspaceBytes;
   LayerData data;
   bool hasLoss;
   LayerFlops flops;
+  /// The last bytes of the output and of each input, of which there is no
+  /// gradient.
+  int64_t outputWithoutGradBytes;
+  int64_t inputWithoutGradBytes[maxLayerInputs];
   /// Tensors of the weights; 0: up to 16.
   int32_t numTensors;
   /// Bytes at the end of the weights that are not trained.
@@ -142,6 +148,8 @@ struct LayerDesc {
   DType dtype = DType::Fp32;
   CustomDesc custom = {};
   LlamaDesc llama = {};
+  /// Of synthetic and custom layers: what I leaves for W.
+  int64_t inputGradKeepsBytes = 0;
 };
 
 /// Bytes of one layer's buffers, all but the first two for one micro-batch.
@@ -154,6 +162,8 @@ struct LayerSizes {
   int64_t savedForInputGrad;
   /// Written by F; I may overwrite parts with what W needs; free after W.
   int64_t savedForWeightGrad;
+  /// Written by I, read by W, free after W.
+  int64_t keptForWeightGrad;
   /// Activations from the layers before, one input after another; 0 for a
   /// model's first layer.
   int64_t input;

@@ -20,6 +20,7 @@ inline LayerSizes syntheticSizes(const LayerDesc &layer) {
   sizes.savedForInputGrad = alignedBytes(layer.inputGradFreesBytes);
   sizes.savedForWeightGrad =
       alignedBytes(layer.activationBytes - layer.inputGradFreesBytes);
+  sizes.keptForWeightGrad = alignedBytes(layer.inputGradKeepsBytes);
   for (int32_t k = 0; k < layer.numInputs; ++k)
     sizes.input += alignedBytes(layer.inputBytes[k]);
   sizes.output = alignedBytes(layer.outputBytes);
@@ -58,7 +59,10 @@ inline LayerSizes customSizes(const LayerDesc &layer) {
   sizes.gradients = alignedBytes(layer.weightBytes - layer.custom.frozenBytes);
   if (layer.target == Target::Cuda)
     sizes.weights = cuda::weightBytes(layer, sizes.weights / 4);
-  sizes.workspace = alignedBytes(layer.custom.workspaceBytes);
+  sizes.workspace = alignedBytes(layer.custom.workspaceBytes >
+                                         layer.custom.backwardWorkspaceBytes
+                                     ? layer.custom.workspaceBytes
+                                     : layer.custom.backwardWorkspaceBytes);
   if (layer.custom.data != LayerData::None)
     sizes.data = alignedBytes(4 * numTokens(layer));
   sizes.data += streamOffset(layer, layer.custom.numStreams);

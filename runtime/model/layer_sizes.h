@@ -37,6 +37,27 @@ inline int64_t outputBytes(const LayerDesc &layer) {
   return isComputed ? gptActivationBytes(layer) : layer.outputBytes;
 }
 
+/// Bytes of the gradient of a layer's input k, and of its output, without what
+/// rounds up their buffers. Custom layers have parts without gradients.
+inline int64_t inputGradBytes(const LayerDesc &layer, int32_t k) {
+  return layer.inputBytes[k] - layer.custom.inputWithoutGradBytes[k];
+}
+/// Bytes of the buffers of the gradients of all inputs, and of the output.
+inline int64_t inputGradBytes(const LayerDesc &layer) {
+  if (layer.kind != LayerKind::Custom)
+    return layerSizes(layer).input;
+  int64_t bytes = 0;
+  for (int32_t k = 0; k < layer.numInputs; ++k)
+    bytes += alignedBytes(inputGradBytes(layer, k));
+  return bytes;
+}
+inline int64_t outputGradBytes(const LayerDesc &layer) {
+  return layer.kind == LayerKind::Custom
+             ? alignedBytes(layer.outputBytes -
+                            layer.custom.outputWithoutGradBytes)
+             : layerSizes(layer).output;
+}
+
 /// Activations between a stage's layers are at the beginning of its workspace,
 /// in this many buffers of innerBytes(), used in turn.
 constexpr int32_t numInnerBuffers(int64_t count) {
@@ -136,6 +157,7 @@ inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
       sum.savedForInputGrad += sizes.savedForInputGrad;
       sum.savedForWeightGrad += sizes.savedForWeightGrad;
     }
+    sum.keptForWeightGrad += sizes.keptForWeightGrad;
     sum.data += sizes.data;
     if (sizes.workspace > sum.workspace)
       sum.workspace = sizes.workspace;

@@ -38,6 +38,7 @@ inline LayerDesc shareOf(const LayerDesc &layer, Samples samples, int32_t all) {
   share.inputGradFreesBytes = bytes(layer.inputGradFreesBytes);
   if (share.inputGradFreesBytes > share.activationBytes)
     share.inputGradFreesBytes = share.activationBytes;
+  share.inputGradKeepsBytes = bytes(layer.inputGradKeepsBytes);
   share.outputBytes = bytes(layer.outputBytes);
   for (int32_t i = 0; i < layer.numInputs; ++i)
     share.inputBytes[i] = bytes(layer.inputBytes[i]);

@@ -83,10 +83,13 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::RecomputedInput) = at(Buffer::RecomputedOutput) = 0;
   at(Buffer::Data) = alignedBytes(sizes.data);
   at(Buffer::Workspace) = alignedBytes(sizes.workspace);
-  at(Buffer::Input) = at(Buffer::InputGrad) = alignedBytes(sizes.input);
-  at(Buffer::Output) = at(Buffer::OutputGrad) = alignedBytes(sizes.output);
+  at(Buffer::Input) = alignedBytes(sizes.input);
+  at(Buffer::InputGrad) = alignedBytes(inputGradBytes(layers[0]));
+  at(Buffer::Output) = alignedBytes(sizes.output);
+  at(Buffer::OutputGrad) = alignedBytes(outputGradBytes(layers[numLayers - 1]));
   at(Buffer::SavedForInputGrad) = alignedBytes(sizes.savedForInputGrad);
   at(Buffer::SavedForWeightGrad) = alignedBytes(sizes.savedForWeightGrad);
+  at(Buffer::KeptForWeightGrad) = alignedBytes(sizes.keptForWeightGrad);
   const RecomputedSizes again = recomputedSizes(layers, numLayers);
   at(Buffer::Checkpoints) = alignedBytes(checkpointBytes(layers, numLayers));
   at(Buffer::RecomputedForInputGrad) = alignedBytes(again.forInputGrad);

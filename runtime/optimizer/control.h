@@ -26,6 +26,8 @@ struct ControlHeader {
   double norm;
   /// 0: a gradient was not finite, and the optimizer step is skipped.
   int32_t isFinite;
+  /// Iterations of the training before this one.
+  int64_t before;
 };
 static_assert(sizeof(ControlHeader) <= controlHeaderBytes);
 

@@ -90,6 +90,7 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
     const int64_t forInput = bytesOf(buffers, BufferKind::SavedForInputGrad),
                   forWeight = bytesOf(buffers, BufferKind::SavedForWeightGrad),
                   checkpoints = bytesOf(buffers, BufferKind::Checkpoints),
+                  kept = bytesOf(buffers, BufferKind::KeptForWeightGrad),
                   againForInput =
                       bytesOf(buffers, BufferKind::RecomputedForInputGrad),
                   againForWeight =
@@ -101,14 +102,14 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
     set(ActionKind::Forward, forInput + forWeight + checkpoints, 0);
     if (problem.recomputes(h))
       set(ActionKind::Recompute, againForInput + againForWeight, checkpoints);
-    set(ActionKind::InputGrad, 0, forInput + againForInput);
-    set(ActionKind::WeightGrad, 0, forWeight + againForWeight);
+    set(ActionKind::InputGrad, kept, forInput + againForInput);
+    set(ActionKind::WeightGrad, 0, forWeight + againForWeight + kept);
     // Measured as its two halves.
     Cost &backward = problem.cost(h, ActionKind::Backward);
     backward.ns = problem.cost(h, ActionKind::InputGrad).ns +
                   problem.cost(h, ActionKind::WeightGrad).ns;
-    set(ActionKind::Backward, 0,
-        forInput + againForInput + forWeight + againForWeight);
+    set(ActionKind::Backward, kept,
+        forInput + againForInput + forWeight + againForWeight + kept);
   }
   const Program &own = request.values.program;
   std::vector<int64_t> stateEnd(problem.numRanks(), 0);

@@ -23,8 +23,10 @@ static int checkBodies(const Executable &executable, const Options &options) {
           "--check-bodies runs on the CPU: compile the model for target cpu",
           Exit::Usage);
     checkCustomLayer(layer);
+    const LoadedBody body(layer, /*rank=*/0, /*device=*/0);
     const GradientCheck check =
-        checkGradients(layer, cpuBody(layer.kind), options.seed.value_or(1));
+        checkGradients(layer, tasksOf(layer, cpuBody(layer.kind)),
+                       options.seed.value_or(1), body.get());
     ++checked;
     wrong += !check.fault.empty();
     std::printf("layer '%s', body '%s': ", layer.name, layer.custom.name);

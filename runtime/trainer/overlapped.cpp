@@ -151,6 +151,7 @@ int Trainer::trainSpan(ProgramRun &run, const TrainingSpan &span,
   Span iterations;
   iterations.iterations = span.count;
   iterations.before = span.first - 1;
+  iterations.seed = span.seed;
   iterations.rates = ratesUpTo(span.last);
   iterations.tracedIterations = span.traced;
   if (tokens || streams)

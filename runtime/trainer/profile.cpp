@@ -34,7 +34,7 @@ static Times measure(Trainer &trainer, ProgramRun &run, uint64_t seed,
   span.last = iterations + 1;
   trainer.trainSpan(run, span, {});
   for (int32_t r : run.heldRanks())
-    run.rank(r).keepTrace = true;
+    run.rank(r).keepTrace = run.rank(r).splitsBackward = true;
   span.count = run.program().overlap ? iterations : 1;
   for (span.first = 2; span.first <= span.last; span.first += span.count)
     trainer.trainSpan(run, span, {});

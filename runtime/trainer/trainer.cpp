@@ -285,6 +285,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   stageData(run, trainingSamples(seed, iteration));
   Span span;
   span.before = iteration - 1;
+  span.seed = seed;
   span.rates = ratesUpTo(lastIteration);
   span.emulation = emulation;
   IterationResult result;
@@ -295,6 +296,7 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
   header.step.clipFactor = 1;
   header.norm = std::numeric_limits<double>::quiet_NaN();
   header.isFinite = 1;
+  header.before = span.before;
   // Every replica's header gets the norm over all replicas.
   int32_t heldReplica = -1;
   for (int32_t h = 0; h < exe.numReplicas; ++h)

@@ -62,6 +62,8 @@ int64_t rondo::bytesOf(const Problem &problem,
   const int32_t producer = buffer.replica == edge.to ? edge.from : edge.to;
   const int32_t samples = problem.replicas[buffer.replica].samples,
                 others = problem.replicas[producer].samples;
-  const int64_t bytes = own(producer, BufferKind::Output);
+  const int64_t bytes = own(producer, buffer.kind == BufferKind::InputGrad
+                                          ? BufferKind::OutputGrad
+                                          : BufferKind::Output);
   return samples == others ? bytes : partOfUp(bytes, samples, others);
 }

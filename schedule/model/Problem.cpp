@@ -158,6 +158,19 @@ void Problem::setCosts(int32_t stage, const CostRow &row) {
   }
 }
 
+void Problem::keepForWeightGrad(int32_t stage, int64_t bytes) {
+  for (const Replica &replica : replicas.of(stage)) {
+    const int32_t number = replicas.numberOf(stage, replica.index);
+    const int64_t share =
+        partBetween(bytes, replica.firstSample,
+                    replica.firstSample + replica.samples, samples);
+    cost(number, ActionKind::InputGrad).acquireBytes += share;
+    cost(number, ActionKind::WeightGrad).releaseBytes += share;
+    cost(number, ActionKind::Backward).acquireBytes += share;
+    cost(number, ActionKind::Backward).releaseBytes += share;
+  }
+}
+
 void Problem::setRecomputation(int32_t stage, Recomputation how, int64_t ns,
                                int64_t bytes, int64_t checkpointBytes) {
   recomputation.resize(numReplicas());

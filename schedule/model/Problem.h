@@ -283,6 +283,10 @@ struct Problem {
                     int64_t weightGradNs, int64_t activationBytes,
                     int64_t inputGradFreesBytes);
 
+  /// Makes I and B of a stage's replicas take `bytes`, for all samples, which W
+  /// and B free. Precondition: its costs are set.
+  void keepForWeightGrad(int32_t stage, int64_t bytes);
+
   /// Makes the replicas of a stage recompute. Precondition: its costs are set.
   /// R takes `ns` for all samples and acquires `bytes` of F's activations in
   /// place of F. F additionally keeps `checkpointBytes` until the end of R.

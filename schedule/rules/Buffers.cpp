@@ -144,7 +144,8 @@ Replay::Found Replay::releaseInputs() {
 /// The number of tasks and sends that read a buffer that the current task
 /// takes.
 int32_t Replay::usesOf(int32_t number) {
-  if (areRoundRobin)
+  // Of what a backward keeps for W, B alone has no other reader.
+  if (areRoundRobin || buffers[number].kind == BufferKind::KeptForWeightGrad)
     return countUses(number);
   int32_t &uses = knownUses[number];
   if (uses < 0)
@@ -154,6 +155,8 @@ int32_t Replay::usesOf(int32_t number) {
 
 int32_t Replay::countUses(int32_t number) const {
   const BufferNumbers::Buffer &buffer = buffers[number];
+  if (buffer.kind == BufferKind::KeptForWeightGrad)
+    return action.traits().makes & weightGradDone ? 0 : 1;
   if (traitsOf(buffer.kind).owner != Owner::Edge)
     return hasBackward[action.subject] ? 1 : 0;
   EdgeRange outputs = edges.outputs(action.subject, action.kind());

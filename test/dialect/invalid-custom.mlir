@@ -30,6 +30,27 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
+  // expected-error @+1 {{kept_for_weight_grad_bytes is -1; the minimum is 0}}
+  pipe.layer @l custom<body = "mlp", kept_for_weight_grad_bytes = -1>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{backward_workspace_bytes is -1; the minimum is 0}}
+  pipe.layer @l custom<body = "mlp", backward_workspace_bytes = -1>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{output_without_grad_bytes is 65, more than the output_bytes of 64}}
+  pipe.layer @l custom<body = "mlp", output_bytes = 64, output_without_grad_bytes = 65>
+}
+
+// -----
+
+pipe.model @m {
   // expected-error @+1 {{weight_bytes is 6, not a multiple of the 4 bytes of a weight}}
   pipe.layer @l custom<body = "mlp", weight_bytes = 6>
 }

@@ -9,9 +9,9 @@
 
 namespace rondo::runtime {
 
-template <rondo_function rondo_functions::*task>
+template <CustomTask task>
 static void runCustomTask(const LayerDesc *layer, const LayerArgs *args) {
-  runCustom(*layer, *args, layer->custom.body->cuda.*task,
+  runCustom(*layer, *args, task,
             static_cast<const cuda::Stream *>(args->stream)->handle);
 }
 
@@ -19,7 +19,8 @@ static LayerBody cudaCustomBody() {
   return {runCustomTask<&rondo_functions::forward>,
           runCustomTask<&rondo_functions::input_grad>,
           runCustomTask<&rondo_functions::weight_grad>,
-          cpuBody(LayerKind::Custom).tensors};
+          cpuBody(LayerKind::Custom).tensors,
+          runCustomTask<&rondo_functions::backward>};
 }
 
 template <typename T> static const LayerBody &bodyOf(LayerKind kind) {

@@ -34,7 +34,7 @@ Tagged tagged(const void *buffer, int64_t bytes) {
 struct Task {
   int64_t ns;
   uint64_t tag;
-  Tagged read[maxLayerInputs + 2], written[maxLayerInputs + 2];
+  Tagged read[maxLayerInputs + 3], written[maxLayerInputs + 3];
   /// Mixed into the tag; null: none.
   const uint32_t *weight;
   float *gradients;
@@ -102,14 +102,16 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   task.read[1] = tagged(args->savedForWeightGrad, keptForW(layer));
   task.read[2] = tagged(args->outputGrad, layer->outputBytes);
   task.written[0] = tagged(args->savedForWeightGrad, keptForW(layer));
+  task.written[1] = tagged(args->keptForWeightGrad, layer->inputGradKeepsBytes);
   for (int32_t k = 0; k < layer->numInputs; ++k)
-    task.written[1 + k] = tagged(args->inputGrads[k], layer->inputBytes[k]);
+    task.written[2 + k] = tagged(args->inputGrads[k], layer->inputBytes[k]);
   enqueue(args, task);
 }
 
 void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   Task task = taskOf(layer, args, layer->weightGradNs);
   task.read[0] = tagged(args->savedForWeightGrad, keptForW(layer));
+  task.read[1] = tagged(args->keptForWeightGrad, layer->inputGradKeepsBytes);
   task.gradients = static_cast<float *>(args->gradients);
   task.numGradients = std::min<int64_t>(layer->weightBytes / 4, 64);
   enqueue(args, task);

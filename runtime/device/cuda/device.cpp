@@ -7,6 +7,7 @@
 #include "runtime/bodies/cuda/attention_cudnn.h"
 #include "runtime/bodies/cuda/body.h"
 #include "runtime/bodies/cuda/gemm.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/optimizer/cuda.h"
 
@@ -281,19 +282,31 @@ static LayerArgs layOut(const LayerDesc &layer, Region &region) {
   args.gradients = region.take(sizes.gradients);
   args.savedForInputGrad = region.take(sizes.savedForInputGrad);
   args.savedForWeightGrad = region.take(sizes.savedForWeightGrad);
-  args.inputs[0] = region.take(sizes.input);
+  args.keptForWeightGrad = region.take(sizes.keptForWeightGrad);
+  // Layers of the model's own kinds have one input at most.
+  const bool isCustom = layer.kind == LayerKind::Custom;
+  const int32_t numInputs = isCustom ? layer.numInputs : 1;
+  for (int32_t k = 0; k < numInputs; ++k) {
+    const int64_t bytes = isCustom ? layer.inputBytes[k] : sizes.input;
+    args.inputs[k] = region.take(bytes);
+    args.inputGrads[k] =
+        region.take(isCustom ? inputGradBytes(layer, k) : sizes.input);
+  }
   args.output = region.take(sizes.output);
-  args.outputGrad = region.take(sizes.output);
-  args.inputGrads[0] = region.take(sizes.input);
+  args.outputGrad = region.take(outputGradBytes(layer));
   args.workspace = region.take(sizes.workspace);
   args.data = reinterpret_cast<const int32_t *>(region.take(sizes.data));
   args.loss = region.take(sizeof(float));
+  args.iterationOnDevice =
+      reinterpret_cast<const int64_t *>(region.take(sizeof(int64_t)));
   args.lossScale = 1;
   return args;
 }
 
-bool CudaDevice::prepare(const LayerDesc &layer, Arena &arena) {
-  if (!loadsEarly || !hasProducts(layer.kind))
+bool CudaDevice::prepare(const LayerDesc &layer, void *state, Arena &arena) {
+  const bool isCustom = layer.kind == LayerKind::Custom;
+  if (isCustom ? !customFunction(layer, &rondo_functions::prepare)
+               : !loadsEarly || !hasProducts(layer.kind))
     return false;
   enter();
   Region needed;
@@ -306,13 +319,18 @@ bool CudaDevice::prepare(const LayerDesc &layer, Arena &arena) {
   region.memory = (own ? *own : arena).base();
   LayerArgs args = layOut(layer, region);
   args.stream = stream();
+  args.state = state;
   // Zeros are in range, as tokens and as targets.
   (own ? *own : arena).fill(region.memory, 0, region.bytes);
   Gpu::holdBackUntilWritten(computeStream.handle);
-  const LayerBody &tasks = body(layer);
-  tasks.forward(&layer, &args);
-  tasks.inputGrad(&layer, &args);
-  tasks.weightGrad(&layer, &args);
+  if (isCustom) {
+    runCustom(layer, args, &rondo_functions::prepare, computeStream.handle);
+  } else {
+    const LayerBody &tasks = body(layer);
+    tasks.forward(&layer, &args);
+    tasks.inputGrad(&layer, &args);
+    tasks.weightGrad(&layer, &args);
+  }
   RONDO_CUDA(cudaStreamSynchronize(computeStream.handle));
   callingRank = -1;
   return !own;

@@ -27,7 +27,7 @@ public:
   ~CudaDevice() override;
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;
-  bool prepare(const LayerDesc &layer, Arena &arena) override;
+  bool prepare(const LayerDesc &layer, void *state, Arena &arena) override;
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
   void copy(void *to, const void *from, int64_t bytes) override;

@@ -28,7 +28,7 @@ static int32_t tensors(const rondo_layer *layer, rondo_tensor *tensors,
   return 1;
 }
 
-static void forward(const rondo_layer *layer, const rondo_task *task) {
+static const char *forward(const rondo_layer *layer, const rondo_task *task) {
   const float *weights = task->weights;
   float *sums = task->saved_for_weight_grad, *output = task->output;
   for (int64_t i = 0; i < layer->parameters[0]; ++i) {
@@ -37,9 +37,11 @@ static void forward(const rondo_layer *layer, const rondo_task *task) {
       sums[i] += factor_of(k) * ((const float *)task->inputs[k])[i];
     output[i] = weights[i] * sums[i];
   }
+  return NULL;
 }
 
-static void input_grad(const rondo_layer *layer, const rondo_task *task) {
+static const char *input_grad(const rondo_layer *layer,
+                              const rondo_task *task) {
   const int64_t count = layer->parameters[0];
   const float *weights = task->weights, *grads = task->output_grad;
   float *kept = (float *)task->saved_for_weight_grad + count;
@@ -48,20 +50,24 @@ static void input_grad(const rondo_layer *layer, const rondo_task *task) {
     for (int32_t k = 0; k < layer->num_inputs; ++k)
       ((float *)task->input_grads[k])[i] = grads[i] * weights[i] * factor_of(k);
   }
+  return NULL;
 }
 
-static void weight_grad(const rondo_layer *layer, const rondo_task *task) {
+static const char *weight_grad(const rondo_layer *layer,
+                               const rondo_task *task) {
   const int64_t count = layer->parameters[0];
   const float *sums = task->saved_for_weight_grad, *grads = sums + count;
   float *gradients = task->gradients;
   for (int64_t i = 0; i < count; ++i)
     gradients[i] += sums[i] * grads[i];
+  return NULL;
 }
 
-RONDO_BODY(blend) = {RONDO_BODY_VERSION,
-                     1,
-                     8,
-                     sizes,
-                     tensors,
-                     {forward, input_grad, weight_grad},
-                     {NULL, NULL, NULL}};
+RONDO_BODY(blend) = {.version = RONDO_BODY_VERSION,
+                     .min_inputs = 1,
+                     .max_inputs = 8,
+                     .sizes = sizes,
+                     .tensors = tensors,
+                     .cpu = {.forward = forward,
+                             .input_grad = input_grad,
+                             .weight_grad = weight_grad}};

@@ -45,20 +45,22 @@ int32_t embedTensors(const rondo_layer *layer, rondo_tensor *tensors,
       {"table", 2, {layer->vocab, layer->hidden}, 0, RONDO_INIT_NORMAL, 0, 0});
 }
 
-void embedForward(const rondo_layer *layer, const rondo_task *task) {
+const char *embedForward(const rondo_layer *layer, const rondo_task *task) {
   const int64_t hidden = layer->hidden;
   std::memcpy(task->saved_for_weight_grad, task->data, 4 * rowsOf(layer));
   for (int64_t r = 0; r < rowsOf(layer); ++r)
     std::memcpy(floats(task->output) + r * hidden,
                 floats(task->weights) + task->data[r] * hidden, 4 * hidden);
+  return nullptr;
 }
 
-void embedInputGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *embedInputGrad(const rondo_layer *layer, const rondo_task *task) {
   std::memcpy(floats(task->saved_for_weight_grad) + padded(rowsOf(layer)),
               task->output_grad, 4 * rowsOf(layer) * layer->hidden);
+  return nullptr;
 }
 
-void embedWeightGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *embedWeightGrad(const rondo_layer *layer, const rondo_task *task) {
   const int64_t hidden = layer->hidden;
   const auto *tokens =
       static_cast<const int32_t *>(task->saved_for_weight_grad);
@@ -67,6 +69,7 @@ void embedWeightGrad(const rondo_layer *layer, const rondo_task *task) {
   for (int64_t r = 0; r < rowsOf(layer); ++r)
     for (int64_t h = 0; h < hidden; ++h)
       floats(task->gradients)[tokens[r] * hidden + h] += grad[r * hidden + h];
+  return nullptr;
 }
 
 // rms_norm: gain * x / root mean square of x.
@@ -86,7 +89,7 @@ int32_t normTensors(const rondo_layer *layer, rondo_tensor *tensors,
                   {"gain", 1, {layer->hidden, 1}, 0, RONDO_INIT_ONES, 0, 0});
 }
 
-void normForward(const rondo_layer *layer, const rondo_task *task) {
+const char *normForward(const rondo_layer *layer, const rondo_task *task) {
   const int64_t hidden = layer->hidden;
   for (int64_t r = 0; r < rowsOf(layer); ++r) {
     const float *x = floats(task->inputs[0]) + r * hidden;
@@ -103,9 +106,10 @@ void normForward(const rondo_layer *layer, const rondo_task *task) {
           normal[h] * floats(task->weights)[h];
     }
   }
+  return nullptr;
 }
 
-void normInputGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *normInputGrad(const rondo_layer *layer, const rondo_task *task) {
   const int64_t hidden = layer->hidden, values = rowsOf(layer) * hidden;
   const float *gain = floats(task->weights);
   float *saved = floats(task->saved_for_weight_grad);
@@ -121,14 +125,16 @@ void normInputGrad(const rondo_layer *layer, const rondo_task *task) {
           (grad[h] * gain[h] - normal[h] * dot / static_cast<float>(hidden)) *
           floats(task->saved_for_input_grad)[r];
   }
+  return nullptr;
 }
 
-void normWeightGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *normWeightGrad(const rondo_layer *layer, const rondo_task *task) {
   const int64_t hidden = layer->hidden, values = rowsOf(layer) * hidden;
   const float *normal = floats(task->saved_for_weight_grad);
   const float *grad = normal + padded(values);
   for (int64_t i = 0; i < values; ++i)
     floats(task->gradients)[i % hidden] += grad[i] * normal[i];
+  return nullptr;
 }
 
 // classify: logits of a matrix, and their cross-entropy.
@@ -141,7 +147,7 @@ const char *classifySizes(const rondo_layer *layer, rondo_sizes *sizes) {
   return nullptr;
 }
 
-void classifyForward(const rondo_layer *layer, const rondo_task *task) {
+const char *classifyForward(const rondo_layer *layer, const rondo_task *task) {
   const int64_t hidden = layer->hidden, vocab = layer->vocab;
   const int64_t rows = rowsOf(layer);
   float *saved = floats(task->saved_for_weight_grad);
@@ -168,9 +174,11 @@ void classifyForward(const rondo_layer *layer, const rondo_task *task) {
       logits[v] = (std::exp(logits[v] - most) / sum - (v == target)) * share;
   }
   *task->loss = static_cast<float>(loss / static_cast<double>(rows));
+  return nullptr;
 }
 
-void classifyInputGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *classifyInputGrad(const rondo_layer *layer,
+                              const rondo_task *task) {
   const int64_t hidden = layer->hidden, vocab = layer->vocab;
   const int64_t rows = rowsOf(layer);
   const float *grads =
@@ -182,9 +190,11 @@ void classifyInputGrad(const rondo_layer *layer, const rondo_task *task) {
       for (int64_t h = 0; h < hidden; ++h)
         out[r * hidden + h] +=
             grads[r * vocab + v] * floats(task->weights)[v * hidden + h];
+  return nullptr;
 }
 
-void classifyWeightGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *classifyWeightGrad(const rondo_layer *layer,
+                               const rondo_task *task) {
   const int64_t hidden = layer->hidden, vocab = layer->vocab;
   const int64_t rows = rowsOf(layer);
   const float *x = floats(task->saved_for_weight_grad);
@@ -194,6 +204,7 @@ void classifyWeightGrad(const rondo_layer *layer, const rondo_task *task) {
       for (int64_t h = 0; h < hidden; ++h)
         floats(task->gradients)[v * hidden + h] +=
             grads[r * vocab + v] * x[r * hidden + h];
+  return nullptr;
 }
 
 // source: weights, and something that depends on the micro-batch.
@@ -213,21 +224,24 @@ int32_t sourceTensors(const rondo_layer *layer, rondo_tensor *tensors,
       {"weight", 1, {layer->parameters[0], 1}, 0, RONDO_INIT_ZEROS, 0, 0});
 }
 
-void sourceForward(const rondo_layer *layer, const rondo_task *task) {
+const char *sourceForward(const rondo_layer *layer, const rondo_task *task) {
   for (int64_t i = 0; i < layer->parameters[0]; ++i)
     floats(task->output)[i] =
         floats(task->weights)[i] +
         0.01f * static_cast<float>((7 * task->microbatch + 3 * i) % 11);
+  return nullptr;
 }
 
-void sourceInputGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *sourceInputGrad(const rondo_layer *layer, const rondo_task *task) {
   std::memcpy(task->saved_for_weight_grad, task->output_grad,
               4 * layer->parameters[0]);
+  return nullptr;
 }
 
-void sourceWeightGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *sourceWeightGrad(const rondo_layer *layer, const rondo_task *task) {
   for (int64_t i = 0; i < layer->parameters[0]; ++i)
     floats(task->gradients)[i] += floats(task->saved_for_weight_grad)[i];
+  return nullptr;
 }
 
 // squares: how far its input is from 1. It has no weights, and uses workspace.
@@ -242,7 +256,7 @@ int32_t squaresTensors(const rondo_layer *, rondo_tensor *, int32_t) {
   return 0;
 }
 
-void squaresForward(const rondo_layer *layer, const rondo_task *task) {
+const char *squaresForward(const rondo_layer *layer, const rondo_task *task) {
   const int64_t count = layer->input_bytes[0] / 4;
   float *difference = floats(task->saved_for_input_grad);
   float *square = floats(task->workspace);
@@ -253,53 +267,71 @@ void squaresForward(const rondo_layer *layer, const rondo_task *task) {
     sum += square[i];
   }
   *task->loss = sum / static_cast<float>(count);
+  return nullptr;
 }
 
-void squaresInputGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *squaresInputGrad(const rondo_layer *layer, const rondo_task *task) {
   const int64_t count = layer->input_bytes[0] / 4;
   for (int64_t i = 0; i < count; ++i)
     floats(task->input_grads[0])[i] =
         static_cast<float>(2 * task->loss_scale / static_cast<double>(count)) *
         floats(task->saved_for_input_grad)[i];
+  return nullptr;
 }
 
-void squaresWeightGrad(const rondo_layer *, const rondo_task *) {}
+const char *squaresWeightGrad(const rondo_layer *, const rondo_task *) {
+  return nullptr;
+}
 
 } // namespace
 
-RONDO_BODY(embed) = {RONDO_BODY_VERSION,
-                     0,
-                     0,
-                     embedSizes,
-                     embedTensors,
-                     {embedForward, embedInputGrad, embedWeightGrad},
-                     {}};
-RONDO_BODY(rms_norm) = {RONDO_BODY_VERSION,
-                        1,
-                        1,
-                        normSizes,
-                        normTensors,
-                        {normForward, normInputGrad, normWeightGrad},
-                        {}};
+RONDO_BODY(embed) = {
+    RONDO_BODY_VERSION,
+    0,
+    0,
+    embedSizes,
+    embedTensors,
+    {embedForward, embedInputGrad, embedWeightGrad, nullptr, nullptr},
+    {},
+    nullptr,
+    nullptr};
+RONDO_BODY(rms_norm) = {
+    RONDO_BODY_VERSION,
+    1,
+    1,
+    normSizes,
+    normTensors,
+    {normForward, normInputGrad, normWeightGrad, nullptr, nullptr},
+    {},
+    nullptr,
+    nullptr};
 RONDO_BODY(classify) = {
     RONDO_BODY_VERSION,
     1,
     1,
     classifySizes,
     embedTensors,
-    {classifyForward, classifyInputGrad, classifyWeightGrad},
-    {}};
-RONDO_BODY(source) = {RONDO_BODY_VERSION,
-                      0,
-                      0,
-                      sourceSizes,
-                      sourceTensors,
-                      {sourceForward, sourceInputGrad, sourceWeightGrad},
-                      {}};
-RONDO_BODY(squares) = {RONDO_BODY_VERSION,
-                       1,
-                       1,
-                       squaresSizes,
-                       squaresTensors,
-                       {squaresForward, squaresInputGrad, squaresWeightGrad},
-                       {}};
+    {classifyForward, classifyInputGrad, classifyWeightGrad, nullptr, nullptr},
+    {},
+    nullptr,
+    nullptr};
+RONDO_BODY(source) = {
+    RONDO_BODY_VERSION,
+    0,
+    0,
+    sourceSizes,
+    sourceTensors,
+    {sourceForward, sourceInputGrad, sourceWeightGrad, nullptr, nullptr},
+    {},
+    nullptr,
+    nullptr};
+RONDO_BODY(squares) = {
+    RONDO_BODY_VERSION,
+    1,
+    1,
+    squaresSizes,
+    squaresTensors,
+    {squaresForward, squaresInputGrad, squaresWeightGrad, nullptr, nullptr},
+    {},
+    nullptr,
+    nullptr};

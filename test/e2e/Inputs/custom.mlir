@@ -12,7 +12,8 @@ pipe.model @model gpt<vocab = 256, sequence = 8, hidden = 16, heads = 2, ffn = 3
       output_bytes = 1024>
   pipe.layer @h0 block
   pipe.layer @mlp custom<body = "mlp", parameters = [24], weight_bytes = 3200,
-      saved_for_weight_grad_bytes = 5120, output_bytes = 1024>
+      saved_for_weight_grad_bytes = 2560, kept_for_weight_grad_bytes = 2560,
+      output_bytes = 1024>
   pipe.layer @last custom<body = "classify", weight_bytes = 16384,
       saved_for_weight_grad_bytes = 17408, data = targets, loss = true>
 }

@@ -70,11 +70,12 @@ void enqueue(const rondo_layer *layer, const rondo_task *task,
 }
 
 #define RONDO_TASK(NAME)                                                       \
-  void NAME(const rondo_layer *layer, const rondo_task *task) {                \
+  const char *NAME(const rondo_layer *layer, const rondo_task *task) {         \
     if (layer->dtype == RONDO_DTYPE_BF16)                                      \
       enqueue<__nv_bfloat16>(layer, task, NAME##Kernel<__nv_bfloat16>);        \
     else                                                                       \
       enqueue<float>(layer, task, NAME##Kernel<float>);                        \
+    return nullptr;                                                            \
   }
 
 __device__ int64_t ownIndex() {
@@ -168,7 +169,9 @@ template <typename T> __global__ void squaresInputGradKernel(Buffers<T> b) {
 
 RONDO_TASK(squaresForward)
 RONDO_TASK(squaresInputGrad)
-void squaresWeightGrad(const rondo_layer *, const rondo_task *) {}
+const char *squaresWeightGrad(const rondo_layer *, const rondo_task *) {
+  return nullptr;
+}
 
 const char *blendSizes(const rondo_layer *layer, rondo_sizes *sizes) {
   sizes->weight_bytes = 4 * countOf(layer);
@@ -201,24 +204,33 @@ int32_t none(const rondo_layer *, rondo_tensor *, int32_t) { return 0; }
 
 } // namespace
 
-RONDO_BODY(blend) = {RONDO_BODY_VERSION,
-                     1,
-                     maxInputs,
-                     blendSizes,
-                     weights<RONDO_INIT_ONES>,
-                     {},
-                     {blendForward, blendInputGrad, blendWeightGrad}};
-RONDO_BODY(source) = {RONDO_BODY_VERSION,
-                      0,
-                      0,
-                      sourceSizes,
-                      weights<RONDO_INIT_ZEROS>,
-                      {},
-                      {sourceForward, sourceInputGrad, sourceWeightGrad}};
-RONDO_BODY(squares) = {RONDO_BODY_VERSION,
-                       1,
-                       1,
-                       squaresSizes,
-                       none,
-                       {},
-                       {squaresForward, squaresInputGrad, squaresWeightGrad}};
+RONDO_BODY(blend) = {
+    RONDO_BODY_VERSION,
+    1,
+    maxInputs,
+    blendSizes,
+    weights<RONDO_INIT_ONES>,
+    {},
+    {blendForward, blendInputGrad, blendWeightGrad, nullptr, nullptr},
+    nullptr,
+    nullptr};
+RONDO_BODY(source) = {
+    RONDO_BODY_VERSION,
+    0,
+    0,
+    sourceSizes,
+    weights<RONDO_INIT_ZEROS>,
+    {},
+    {sourceForward, sourceInputGrad, sourceWeightGrad, nullptr, nullptr},
+    nullptr,
+    nullptr};
+RONDO_BODY(squares) = {
+    RONDO_BODY_VERSION,
+    1,
+    1,
+    squaresSizes,
+    none,
+    {},
+    {squaresForward, squaresInputGrad, squaresWeightGrad, nullptr, nullptr},
+    nullptr,
+    nullptr};

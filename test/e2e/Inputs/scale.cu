@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A body that runs on the CPU in fp32, and on CUDA in fp32 and bf16:
-// y = x * (1 + gain), with a gain for each column.
+// y = x * (1 + gain), with a gain for each column, times a factor that depends
+// on the iteration and the element. On CUDA its tasks want prepare().
 
 #include <rondo_body.h>
 
@@ -12,23 +13,22 @@ namespace {
 
 struct Shape {
   int64_t rows, columns, elementBytes;
-  // The gradient of y is saved for W, after x.
-  int64_t savedBytes;
+  int64_t bytes;
 };
 
 Shape shapeOf(const rondo_layer *layer) {
   Shape shape{layer->batch * layer->sequence, layer->hidden,
               layer->dtype == RONDO_DTYPE_BF16 ? 2 : 4, 0};
-  shape.savedBytes =
-      (shape.rows * shape.columns * shape.elementBytes + 63) / 64 * 64;
+  shape.bytes = shape.rows * shape.columns * shape.elementBytes;
   return shape;
 }
 
 const char *sizes(const rondo_layer *layer, rondo_sizes *sizes) {
   const Shape shape = shapeOf(layer);
   sizes->weight_bytes = 4 * shape.columns;
-  sizes->saved_for_weight_grad_bytes = 2 * shape.savedBytes;
-  sizes->output_bytes = shape.rows * shape.columns * shape.elementBytes;
+  sizes->saved_for_weight_grad_bytes = shape.bytes;
+  sizes->kept_for_weight_grad_bytes = shape.bytes;
+  sizes->output_bytes = shape.bytes;
   return nullptr;
 }
 
@@ -48,12 +48,19 @@ __host__ __device__ inline void store(__nv_bfloat16 *to, float value) {
   *to = __float2bfloat16(value);
 }
 
-/// y = x * (1 + gain), and x is kept.
+__host__ __device__ inline float factorOf(int64_t iteration, int64_t i) {
+  return 1 + 0.25f * static_cast<float>((iteration + i) % 3);
+}
+
+/// y = x * (1 + gain) * factor. F keeps x; I, whose x is the gradient, keeps
+/// that times the factor.
 template <typename T>
 __host__ __device__ void scale(const T *x, const T *gain, T *y, T *kept,
-                               int64_t i, int64_t columns) {
-  kept[i] = x[i];
-  store(&y[i], toFloat(x[i]) * (1 + toFloat(gain[i % columns])));
+                               int64_t i, int64_t columns, int64_t iteration,
+                               bool isInputGrad) {
+  const float factor = factorOf(iteration, i);
+  store(&kept[i], toFloat(x[i]) * (isInputGrad ? factor : 1));
+  store(&y[i], toFloat(x[i]) * (1 + toFloat(gain[i % columns])) * factor);
 }
 
 /// One column's gradient, one row after another.
@@ -67,44 +74,59 @@ __host__ __device__ void addColumn(const T *x, const T *grad, float *gradients,
   gradients[column] += sum;
 }
 
+/// Of a layer on a rank.
+struct State {
+  bool isPrepared = false;
+};
+
+const char *load(const rondo_layer *, int32_t, int32_t, void **state) {
+  *state = new State;
+  return nullptr;
+}
+void unload(const rondo_layer *, void *state) {
+  delete static_cast<State *>(state);
+}
+
 // On the CPU.
 
 void scaleAll(const rondo_layer *layer, const rondo_task *task,
-              const void *from, void *to, char *kept) {
+              const void *from, void *to, void *kept, bool isInputGrad) {
   const Shape shape = shapeOf(layer);
   for (int64_t i = 0; i < shape.rows * shape.columns; ++i)
     scale(static_cast<const float *>(from),
           static_cast<const float *>(task->weights), static_cast<float *>(to),
-          reinterpret_cast<float *>(kept), i, shape.columns);
+          static_cast<float *>(kept), i, shape.columns, task->iteration,
+          isInputGrad);
 }
 
-char *savedOf(const rondo_task *task) {
-  return static_cast<char *>(task->saved_for_weight_grad);
+const char *forward(const rondo_layer *layer, const rondo_task *task) {
+  scaleAll(layer, task, task->inputs[0], task->output,
+           task->saved_for_weight_grad, false);
+  return nullptr;
 }
-
-void forward(const rondo_layer *layer, const rondo_task *task) {
-  scaleAll(layer, task, task->inputs[0], task->output, savedOf(task));
-}
-void inputGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *inputGrad(const rondo_layer *layer, const rondo_task *task) {
   scaleAll(layer, task, task->output_grad, task->input_grads[0],
-           savedOf(task) + shapeOf(layer).savedBytes);
+           task->kept_for_weight_grad, true);
+  return nullptr;
 }
-void weightGrad(const rondo_layer *layer, const rondo_task *task) {
+const char *weightGrad(const rondo_layer *layer, const rondo_task *task) {
   const Shape shape = shapeOf(layer);
   for (int64_t column = 0; column < shape.columns; ++column)
-    addColumn(reinterpret_cast<const float *>(savedOf(task)),
-              reinterpret_cast<const float *>(savedOf(task) + shape.savedBytes),
+    addColumn(static_cast<const float *>(task->saved_for_weight_grad),
+              static_cast<const float *>(task->kept_for_weight_grad),
               static_cast<float *>(task->gradients), column, shape);
+  return nullptr;
 }
 
 // On CUDA.
 
 template <typename T>
 __global__ void scaleKernel(const T *x, const T *gain, T *y, T *kept,
-                            int64_t count, int64_t columns) {
+                            int64_t count, int64_t columns,
+                            const int64_t *iteration, bool isInputGrad) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count)
-    scale(x, gain, y, kept, i, columns);
+    scale(x, gain, y, kept, i, columns, *iteration, isInputGrad);
 }
 
 template <typename T>
@@ -125,53 +147,76 @@ cudaLaunchConfig_t configFor(int64_t count, void *stream) {
 
 template <typename T>
 void enqueueScale(const rondo_layer *layer, const rondo_task *task,
-                  const void *from, void *to, char *kept) {
+                  bool isInputGrad) {
   const Shape shape = shapeOf(layer);
   const int64_t count = shape.rows * shape.columns;
   const cudaLaunchConfig_t config = configFor(count, task->stream);
+  const void *from = isInputGrad ? task->output_grad : task->inputs[0];
+  void *to = isInputGrad ? task->input_grads[0] : task->output,
+       *kept = isInputGrad ? task->kept_for_weight_grad
+                           : task->saved_for_weight_grad;
   cudaLaunchKernelEx(&config, scaleKernel<T>, static_cast<const T *>(from),
                      static_cast<const T *>(task->weights_in_dtype),
-                     static_cast<T *>(to), reinterpret_cast<T *>(kept), count,
-                     shape.columns);
+                     static_cast<T *>(to), static_cast<T *>(kept), count,
+                     shape.columns, task->iteration_on_device, isInputGrad);
 }
 
 template <typename T>
 void enqueueColumns(const rondo_layer *layer, const rondo_task *task) {
   const Shape shape = shapeOf(layer);
   const cudaLaunchConfig_t config = configFor(shape.columns, task->stream);
-  cudaLaunchKernelEx(
-      &config, columnKernel<T>, reinterpret_cast<const T *>(savedOf(task)),
-      reinterpret_cast<const T *>(savedOf(task) + shape.savedBytes),
-      static_cast<float *>(task->gradients), shape);
+  cudaLaunchKernelEx(&config, columnKernel<T>,
+                     static_cast<const T *>(task->saved_for_weight_grad),
+                     static_cast<const T *>(task->kept_for_weight_grad),
+                     static_cast<float *>(task->gradients), shape);
 }
 
-bool isBf16(const rondo_layer *layer) {
-  return layer->dtype == RONDO_DTYPE_BF16;
+/// What is wrong with a task; null: nothing.
+const char *check(const rondo_task *task) {
+  return static_cast<State *>(task->state)->isPrepared ? nullptr
+                                                       : "it is not prepared";
 }
 
-void cudaForward(const rondo_layer *layer, const rondo_task *task) {
-  (isBf16(layer) ? enqueueScale<__nv_bfloat16>
-                 : enqueueScale<float>)(layer, task, task->inputs[0],
-                                        task->output, savedOf(task));
+const char *cudaScale(const rondo_layer *layer, const rondo_task *task,
+                      bool isInputGrad) {
+  if (const char *what = check(task))
+    return what;
+  const bool isBf16 = layer->dtype == RONDO_DTYPE_BF16;
+  (isBf16 ? enqueueScale<__nv_bfloat16> : enqueueScale<float>)(layer, task,
+                                                               isInputGrad);
+  return nullptr;
 }
-void cudaInputGrad(const rondo_layer *layer, const rondo_task *task) {
-  (isBf16(layer)
-       ? enqueueScale<__nv_bfloat16>
-       : enqueueScale<float>)(layer, task, task->output_grad,
-                              task->input_grads[0],
-                              savedOf(task) + shapeOf(layer).savedBytes);
+
+const char *cudaForward(const rondo_layer *layer, const rondo_task *task) {
+  return cudaScale(layer, task, false);
 }
-void cudaWeightGrad(const rondo_layer *layer, const rondo_task *task) {
-  (isBf16(layer) ? enqueueColumns<__nv_bfloat16> : enqueueColumns<float>)(layer,
-                                                                          task);
+const char *cudaInputGrad(const rondo_layer *layer, const rondo_task *task) {
+  return cudaScale(layer, task, true);
+}
+const char *cudaWeightGrad(const rondo_layer *layer, const rondo_task *task) {
+  if (const char *what = check(task))
+    return what;
+  const bool isBf16 = layer->dtype == RONDO_DTYPE_BF16;
+  (isBf16 ? enqueueColumns<__nv_bfloat16> : enqueueColumns<float>)(layer, task);
+  return nullptr;
+}
+
+const char *prepare(const rondo_layer *layer, const rondo_task *task) {
+  static_cast<State *>(task->state)->isPrepared = true;
+  cudaForward(layer, task);
+  cudaInputGrad(layer, task);
+  return cudaWeightGrad(layer, task);
 }
 
 } // namespace
 
-RONDO_BODY(scale) = {RONDO_BODY_VERSION,
-                     1,
-                     1,
-                     sizes,
-                     tensors,
-                     {forward, inputGrad, weightGrad},
-                     {cudaForward, cudaInputGrad, cudaWeightGrad}};
+RONDO_BODY(scale) = {
+    RONDO_BODY_VERSION,
+    1,
+    1,
+    sizes,
+    tensors,
+    {forward, inputGrad, weightGrad, nullptr, nullptr},
+    {cudaForward, cudaInputGrad, cudaWeightGrad, nullptr, prepare},
+    load,
+    unload};

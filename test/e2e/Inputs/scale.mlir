@@ -7,7 +7,8 @@ pipe.model @gpt gpt<vocab = 256, sequence = 16, hidden = 32, heads = 2,
                     ffn = 64, batch = 2, tied = true> {
   pipe.layer @wte embedding
   pipe.layer @scale custom<body = "scale", weight_bytes = 128,
-      saved_for_weight_grad_bytes = 8192, output_bytes = 4096>
+      saved_for_weight_grad_bytes = 4096, kept_for_weight_grad_bytes = 4096,
+      output_bytes = 4096>
   pipe.layer @h0 block
   pipe.layer @ln_f head
 }

@@ -19,12 +19,15 @@ namespace {
 /// The answers of the functions below; tests change them.
 struct Answers {
   const char *complaint = nullptr;
-  rondo_sizes sizes = {256, 64, 128, 192, 320};
+  rondo_sizes sizes = {256, 64, 128, 448, 192, 320, 384};
   std::vector<rondo_tensor> tensors = {
       {"matrix", 2, {8, 4}, 0, RONDO_INIT_NORMAL, 1, 0},
       {"vector", 1, {20, 0}, 32, RONDO_INIT_ONES, 0, 0}};
   /// Result of `tensors` instead of their number.
   std::optional<int32_t> count;
+  /// What tasks and load() return.
+  const char *failure = nullptr;
+  int32_t rank = -1, device = -1, unloaded = 0;
   rondo_layer layer{};
   rondo_task task{};
   std::vector<const void *> inputs;
@@ -43,12 +46,24 @@ int32_t tensors(const rondo_layer *, rondo_tensor *out, int32_t capacity) {
     out[t] = answers.tensors[t];
   return answers.count.value_or(count);
 }
-void remember(const rondo_layer *layer, const rondo_task *task) {
+const char *remember(const rondo_layer *layer, const rondo_task *task) {
   answers.layer = *layer;
   answers.task = *task;
   answers.inputs.assign(task->inputs, task->inputs + layer->num_inputs);
   answers.streams.assign(layer->streams, layer->streams + layer->num_streams);
   answers.staged.assign(task->streams, task->streams + layer->num_streams);
+  return answers.failure;
+}
+const char *load(const rondo_layer *layer, int32_t rank, int32_t device,
+                 void **state) {
+  answers.layer = *layer;
+  answers.rank = rank;
+  answers.device = device;
+  *state = &answers;
+  return answers.failure;
+}
+void unload(const rondo_layer *, void *state) {
+  answers.unloaded += state == &answers;
 }
 
 class Custom : public testing::Test {
@@ -60,8 +75,10 @@ protected:
             2,
             sizes,
             tensors,
-            {remember, remember, remember},
-            {}};
+            {remember, remember, remember, nullptr, nullptr},
+            {},
+            nullptr,
+            nullptr};
     layer.name = "mix";
     layer.kind = LayerKind::Custom;
     layer.activationBytes = 192;
@@ -74,6 +91,8 @@ protected:
     layer.custom.name = "mixer";
     layer.custom.body = &body;
     layer.custom.workspaceBytes = 320;
+    layer.custom.backwardWorkspaceBytes = 384;
+    layer.inputGradKeepsBytes = 448;
   }
 
   /// The error of checkCustomLayer().
@@ -100,15 +119,23 @@ TEST_F(Custom, SizesAreThoseOfTheLayer) {
   EXPECT_EQ(sizes.savedForWeightGrad, 128);
   EXPECT_EQ(sizes.input, 192 + 64);
   EXPECT_EQ(sizes.output, 192);
-  EXPECT_EQ(sizes.workspace, 320);
+  EXPECT_EQ(sizes.keptForWeightGrad, 448);
+  EXPECT_EQ(sizes.workspace, 384);
+  layer.custom.backwardWorkspaceBytes = 0;
+  EXPECT_EQ(layerSizes(layer).workspace, 320);
   EXPECT_EQ(sizes.data, 0);
 }
 
 TEST_F(Custom, Version) {
   body.version = RONDO_BODY_VERSION + 1;
-  EXPECT_EQ(error(), "layer 'mix': body 'mixer' was written for version 3 of "
-                     "rondo_body.h, this program has version 2: compile it "
-                     "again with the header of this installation");
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' is of version 3 of "
+                     "rondo_body.h, this program needs 2: compile it again "
+                     "with the header of this installation");
+  body.version = 1;
+  EXPECT_EQ(error(), "layer 'mix': body 'mixer' is of version 1 of "
+                     "rondo_body.h, this program needs 2: compile it again "
+                     "with the header of this installation; what changed: "
+                     "tasks return `const char *`, null if they succeed");
 }
 
 TEST_F(Custom, Target) {
@@ -149,10 +176,11 @@ TEST_F(Custom, Sizes) {
             "workspace_bytes = 320, but body 'mixer' needs weight_bytes = 512, "
             "workspace_bytes = 0: write that into the model and compile it "
             "again");
-  answers.sizes = {256, 65, 127, 193, 320};
+  answers.sizes = {256, 65, 127, 449, 193, 320, 385};
   EXPECT_NE(error().find("needs saved_for_input_grad_bytes = 65, "
-                         "saved_for_weight_grad_bytes = 127, output_bytes = "
-                         "193:"),
+                         "saved_for_weight_grad_bytes = 127, "
+                         "kept_for_weight_grad_bytes = 449, output_bytes = "
+                         "193, backward_workspace_bytes = 385:"),
             std::string::npos)
       << error();
 }
@@ -341,7 +369,8 @@ TEST_F(Custom, ATaskSeesItsBuffers) {
   layer.custom.numParameters = 2;
   layer.batch = 2;
   layer.sequence = 3;
-  float buffers[12];
+  float buffers[13];
+  const int64_t iteration = 6;
   LayerArgs args{};
   args.weights = &buffers[0];
   args.gradients = &buffers[1];
@@ -356,6 +385,11 @@ TEST_F(Custom, ATaskSeesItsBuffers) {
   args.loss = &buffers[10];
   args.lossScale = 0.25;
   args.microbatch = 11;
+  args.keptForWeightGrad = &buffers[11];
+  args.state = &buffers[12];
+  args.seed = 5;
+  args.iteration = iteration;
+  args.iterationOnDevice = &iteration;
   cpuBody(LayerKind::Custom).forward(&layer, &args);
   EXPECT_EQ(answers.layer.parameters[1], 9);
   EXPECT_EQ(answers.layer.num_inputs, 2);
@@ -375,6 +409,67 @@ TEST_F(Custom, ATaskSeesItsBuffers) {
   EXPECT_EQ(answers.task.loss_scale, 0.25);
   EXPECT_EQ(answers.task.microbatch, 11);
   EXPECT_EQ(answers.task.stream, nullptr);
+  EXPECT_EQ(answers.task.kept_for_weight_grad, &buffers[11]);
+  EXPECT_EQ(answers.task.state, &buffers[12]);
+  EXPECT_EQ(answers.task.seed, 5u);
+  EXPECT_EQ(answers.task.iteration, 6);
+  EXPECT_EQ(answers.task.iteration_on_device, &iteration);
+}
+
+/// The message of the Error that `call` throws.
+template <typename Call> std::string errorOf(Call call) {
+  try {
+    call();
+  } catch (const Error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(Custom, ATaskThatFailsIsNamed) {
+  answers.failure = "no number is even";
+  LayerArgs args{};
+  args.microbatch = 3;
+  const LayerBody &tasks = cpuBody(LayerKind::Custom);
+  EXPECT_EQ(errorOf([&] { tasks.forward(&layer, &args); }),
+            "layer 'mix': F of micro-batch 3: no number is even");
+  EXPECT_EQ(errorOf([&] { tasks.inputGrad(&layer, &args); }),
+            "layer 'mix': I of micro-batch 3: no number is even");
+  EXPECT_EQ(errorOf([&] { tasks.weightGrad(&layer, &args); }),
+            "layer 'mix': W of micro-batch 3: no number is even");
+  body.cpu.backward = remember;
+  EXPECT_EQ(errorOf([&] { tasks.backward(&layer, &args); }),
+            "layer 'mix': B of micro-batch 3: no number is even");
+}
+
+TEST_F(Custom, ABodyMayLackBackward) {
+  const LayerBody &all = cpuBody(LayerKind::Custom);
+  EXPECT_EQ(tasksOf(layer, all).backward, nullptr);
+  EXPECT_EQ(tasksOf(layer, all).forward, all.forward);
+  body.cpu.backward = remember;
+  EXPECT_EQ(tasksOf(layer, all).backward, all.backward);
+}
+
+TEST_F(Custom, ABodyIsLoadedForARank) {
+  {
+    EXPECT_EQ(LoadedBody(layer, 3, 1).get(), nullptr);
+  }
+  body.load = load;
+  body.unload = unload;
+  {
+    const LoadedBody loaded(layer, 3, 1);
+    EXPECT_EQ(loaded.get(), &answers);
+    EXPECT_EQ(answers.layer.num_inputs, 2);
+    EXPECT_EQ(answers.rank, 3);
+    EXPECT_EQ(answers.device, 1);
+    EXPECT_EQ(answers.unloaded, 0);
+  }
+  EXPECT_EQ(answers.unloaded, 1);
+  // What load() has not made, nobody unloads.
+  answers.failure = "no such table";
+  EXPECT_EQ(errorOf([&] { LoadedBody(layer, 3, 1); }),
+            "layer 'mix': `load` of body 'mixer' on rank 3: no such table");
+  EXPECT_EQ(answers.unloaded, 1);
 }
 
 /// After the fp32 weights, or at the caller's address.

@@ -38,7 +38,11 @@ enum class Fault {
   WritesBehind,
   WritesFarBehind,
   Differs,
-  OutputInPart
+  OutputInPart,
+  KeepsTooEarly,
+  BackwardInput,
+  BackwardWeight,
+  BackwardWorkspace
 };
 Fault fault;
 constexpr int64_t count = 32;
@@ -52,6 +56,7 @@ const float *floats(const void *buffer) {
 const float *lastInput;
 
 // output = weight * first * second; all are saved, the first input for I too.
+// I keeps the output's gradient for W.
 void forward(const LayerDesc *, const LayerArgs *args) {
   float *saved = floats(args->savedForWeightGrad);
   lastInput = floats(args->inputs[0]);
@@ -63,6 +68,8 @@ void forward(const LayerDesc *, const LayerArgs *args) {
     saved[i] = a * b;
     saved[count + i] = b;
   }
+  if (fault == Fault::KeepsTooEarly)
+    floats(args->keptForWeightGrad)[5] = 1;
   if (fault == Fault::WritesBehind)
     floats(args->savedForInputGrad)[count] = 1;
   if (fault == Fault::WritesFarBehind)
@@ -80,7 +87,8 @@ void inputGrad(const LayerDesc *, const LayerArgs *args) {
     floats(args->inputGrads[1])[i] =
         grad * weight * floats(args->savedForInputGrad)[i] *
         (fault == Fault::SecondInput && i < 8 ? 0 : 1);
-    saved[i] *= grad * (fault == Fault::ReadsInput ? lastInput[0] : 1);
+    floats(args->keptForWeightGrad)[i] =
+        grad * (fault == Fault::ReadsInput ? lastInput[0] : 1);
   }
 }
 
@@ -89,12 +97,24 @@ void weightGrad(const LayerDesc *, const LayerArgs *args) {
   calls += 1e-3f;
   const float *saved = floats(args->savedForWeightGrad);
   for (int64_t i = 0; i < count; ++i) {
-    float grad = saved[i] * (fault == Fault::WeightGradient ? -1.0f : 1.0f);
+    float grad = saved[i] * floats(args->keptForWeightGrad)[i] *
+                 (fault == Fault::WeightGradient ? -1.0f : 1.0f);
     if (fault == Fault::Differs)
       grad += calls;
     float &sum = floats(args->gradients)[i];
     sum = grad + (fault == Fault::Overwrites ? 0 : sum);
   }
+}
+
+void backward(const LayerDesc *layer, const LayerArgs *args) {
+  inputGrad(layer, args);
+  weightGrad(layer, args);
+  if (fault == Fault::BackwardInput)
+    floats(args->inputGrads[1])[2] += 1e-3f;
+  if (fault == Fault::BackwardWeight)
+    floats(args->gradients)[2] += 1e-3f;
+  if (fault == Fault::BackwardWorkspace)
+    floats(args->workspace)[16] = 1;
 }
 
 int32_t tensors(const LayerDesc *layer, LayerTensor *out, int32_t capacity) {
@@ -115,7 +135,9 @@ std::string faultOf(Fault with) {
   layer.inputBytes[0] = layer.inputBytes[1] = 4 * count;
   layer.inputGradFreesBytes = 4 * count;
   layer.activationBytes = 12 * count;
-  const LayerBody body = {forward, inputGrad, weightGrad, tensors};
+  layer.inputGradKeepsBytes = 4 * count;
+  layer.custom.backwardWorkspaceBytes = 64;
+  const LayerBody body = {forward, inputGrad, weightGrad, tensors, backward};
   const GradientCheck check = checkGradients(layer, body, 3);
   if (check.fault.empty()) {
     EXPECT_EQ(check.inputs, 2);
@@ -149,6 +171,16 @@ TEST(GradientCheck, Faults) {
   EXPECT_EQ(faultOf(Fault::OutputInPart),
             "F does not write all of its output, or writes numbers that are "
             "not finite");
+  EXPECT_EQ(faultOf(Fault::KeepsTooEarly),
+            "F writes to what is kept for W, which begins with I");
+  EXPECT_EQ(faultOf(Fault::BackwardInput),
+            "B gives other bits than I for the gradient of input 1");
+  EXPECT_EQ(faultOf(Fault::BackwardWeight),
+            "B gives other bits than I and then W for the gradient of "
+            "'product.weight'");
+  EXPECT_EQ(faultOf(Fault::BackwardWorkspace),
+            "B writes past the end of the workspace of B, 16 numbers: first at "
+            "element 16");
 }
 
 } // namespace

@@ -47,9 +47,11 @@ TEST(Synthetic, LastsAtLeastItsDuration) {
 }
 
 /// Gradients of one layer after the micro-batches in `order`; `damage` changes
-/// that byte of the first micro-batch's gradient message.
+/// that byte of the first micro-batch's gradient message. `forgets`: what I
+/// leaves for W is lost.
 std::vector<float> gradientsOf(const LayerDesc &layer,
-                               const std::vector<int> &order, int damage = -1) {
+                               const std::vector<int> &order, int damage = -1,
+                               bool forgets = false) {
   LayerSizes sizes = layerSizes(layer);
   const LayerBody &body = cpuBody(layer.kind);
   HostileBuffer<float> weights(sizes.weights), gradients(sizes.weights);
@@ -58,6 +60,7 @@ std::vector<float> gradientsOf(const LayerDesc &layer,
   for (int microbatch : order) {
     HostileBuffer<float> forI(sizes.savedForInputGrad);
     HostileBuffer<float> forW(sizes.savedForWeightGrad);
+    HostileBuffer<float> kept(sizes.keptForWeightGrad);
     HostileBuffer<float> input(sizes.input), output(sizes.output);
     HostileBuffer<float> outputGrad(sizes.output), inputGrad(sizes.input);
     input.fill(static_cast<float>(microbatch));
@@ -76,8 +79,11 @@ std::vector<float> gradientsOf(const LayerDesc &layer,
     args.microbatch = microbatch;
     body.forward(&layer, &args);
     input.poison();
+    args.keptForWeightGrad = kept.get();
     body.inputGrad(&layer, &args);
     forI.poison();
+    if (forgets)
+      kept.fill(0);
     outputGrad.poison();
     body.weightGrad(&layer, &args);
   }
@@ -91,6 +97,14 @@ TEST(Synthetic, AnyOrderGivesTheSameGradients) {
   EXPECT_NE(gradients, gradientsOf(layer, {0, 1, 2, 2}));
   for (float value : gradients)
     EXPECT_EQ(value, std::floor(value));
+}
+
+TEST(Synthetic, WhatIKeepsShowsInTheGradients) {
+  LayerDesc layer = syntheticLayer("s");
+  layer.inputGradKeepsBytes = 200;
+  const std::vector<float> gradients = gradientsOf(layer, {0, 1});
+  EXPECT_EQ(gradientsOf(layer, {1, 0}), gradients);
+  EXPECT_NE(gradientsOf(layer, {0, 1}, -1, /*forgets=*/true), gradients);
 }
 
 TEST(Synthetic, DamagedMessageShowsInTheGradients) {
@@ -162,6 +176,7 @@ TEST(Synthetic, EmptyBuffersAreNotTouched) {
   LayerArgs args{};
   args.weights = args.inputs[0] = args.outputGrad = there;
   args.savedForInputGrad = args.savedForWeightGrad = there;
+  args.keptForWeightGrad = there;
   args.gradients = args.output = args.inputGrads[0] = there;
   args.microbatch = 3;
   const LayerBody &body = cpuBody(layer.kind);

@@ -42,53 +42,64 @@ int32_t tensors(const rondo_layer *, rondo_tensor *tensors, int32_t capacity) {
 }
 
 // w1 * x.
-void multiply(const rondo_layer *, const rondo_task *task) {
+const char *multiply(const rondo_layer *, const rondo_task *task) {
   out(task->output) = *in(task->weights);
+  return nullptr;
 }
-void keepGradient(const rondo_layer *, const rondo_task *task) {
+const char *keepGradient(const rondo_layer *, const rondo_task *task) {
   out(task->saved_for_weight_grad) = *in(task->output_grad);
+  return nullptr;
 }
-void addGradient(const rondo_layer *, const rondo_task *task) {
+const char *addGradient(const rondo_layer *, const rondo_task *task) {
   out(task->gradients) += *in(task->saved_for_weight_grad);
+  return nullptr;
 }
 
 /// Weight gradients of the first layer until one is infinite, if it is to be.
 int64_t untilInfinite = 0;
-void addFirstGradient(const rondo_layer *layer, const rondo_task *task) {
+const char *addFirstGradient(const rondo_layer *layer, const rondo_task *task) {
   addGradient(layer, task);
   if (untilInfinite > 0 && --untilInfinite == 0)
     out(task->gradients) = INFINITY;
+  return nullptr;
 }
 
 // w2 * a and its loss. Keeps the difference for I, and for W its product with
 // a.
-void compare(const rondo_layer *, const rondo_task *task) {
+const char *compare(const rondo_layer *, const rondo_task *task) {
   const float a = *in(task->inputs[0]);
   const float difference = *in(task->weights) * a - 2;
   *task->loss = difference * difference / 2;
   const float scaled = difference * static_cast<float>(task->loss_scale);
   out(task->saved_for_input_grad) = scaled;
   out(task->saved_for_weight_grad) = scaled * a;
+  return nullptr;
 }
-void passBack(const rondo_layer *, const rondo_task *task) {
+const char *passBack(const rondo_layer *, const rondo_task *task) {
   out(task->input_grads[0]) =
       *in(task->weights) * *in(task->saved_for_input_grad);
+  return nullptr;
 }
 
-const rondo_body first = {RONDO_BODY_VERSION,
-                          0,
-                          0,
-                          sizes,
-                          tensors,
-                          {multiply, keepGradient, addFirstGradient},
-                          {}};
+const rondo_body first = {
+    RONDO_BODY_VERSION,
+    0,
+    0,
+    sizes,
+    tensors,
+    {multiply, keepGradient, addFirstGradient, nullptr, nullptr},
+    {},
+    nullptr,
+    nullptr};
 const rondo_body second = {RONDO_BODY_VERSION,
                            1,
                            1,
                            sizes,
                            tensors,
-                           {compare, passBack, addGradient},
-                           {}};
+                           {compare, passBack, addGradient, nullptr, nullptr},
+                           {},
+                           nullptr,
+                           nullptr};
 
 Spec twoWeights(Overlap::Policy policy) {
   Spec spec;

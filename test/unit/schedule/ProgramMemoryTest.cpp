@@ -49,6 +49,33 @@ TEST(ProgramMemory, SlotOfTheWeights) {
             "stage 0 lies [L3]");
 }
 
+/// 0W0 still needs what 0I0 has left where 0I1 writes. B alone leaves nothing.
+TEST(ProgramMemory, WhatIKeepsStaysUntilW) {
+  const Problem problem = problemOn({0}, 2, 1);
+  auto faultOf = [&](const char *order, std::vector<int32_t> slots) {
+    Program program = programOf({order}, problem);
+    placeApart(program, problem);
+    program.place(0, BufferKind::KeptForWeightGrad) = {
+        static_cast<int32_t>(program.pools.size()), std::move(slots)};
+    program.pools.push_back({0, program.arenaBytes[0], 64, 2});
+    const std::optional<Fault> fault = checkBuffers(problem, program);
+    return fault ? describe(*fault, problem) : "";
+  };
+  const char *split = "0F0 0F1 0I0 0I1 0W0 0W1 A0 E0 S0";
+  EXPECT_EQ(faultOf(split, {0, 1}), "");
+  EXPECT_NE(faultOf(split, {0})
+                .find("0I1 at position 3 of rank 0 takes slot 0 of pool"),
+            std::string::npos)
+      << faultOf(split, {0});
+  EXPECT_EQ(faultOf("0F0 0F1 0I0 0W0 0I1 0W1 A0 E0 S0", {0}), "");
+  EXPECT_EQ(faultOf("0F0 0F1 0B0 0B1 A0 E0 S0", {0}), "");
+  // A micro-batch of each kind.
+  EXPECT_EQ(faultOf("0F0 0F1 0I0 0B1 0W0 A0 E0 S0", {0, 1}), "");
+  EXPECT_NE(faultOf("0F0 0F1 0I0 0B1 0W0 A0 E0 S0", {0})
+                .find("0B1 at position 3 of rank 0 takes slot 0 of pool"),
+            std::string::npos);
+}
+
 TEST(ProgramMemory, WorkspaceIsShared) {
   Problem problem = problemOn({0, 0}, 1, 1);
   Program program = programOf({"0F0 1F0 1B0 0B0 A0 E0 S0 S1"}, problem);

@@ -75,6 +75,22 @@ TEST(Replica, CostsAndMessagesFollowTheShares) {
   EXPECT_EQ(edges, expected);
 }
 
+TEST(Replica, WhatIKeepsFollowsTheShares) {
+  Problem problem = chainOn(4, 6, {{{0, 4}, {1, 2}}, {{2, 3}, {3, 3}}});
+  const Problem plain = problem;
+  problem.keepForWeightGrad(0, 30);
+  EXPECT_EQ(fault(problem), "");
+  for (auto [replica, bytes] : {std::pair(0, 20), std::pair(1, 10)}) {
+    EXPECT_EQ(problem.cost(replica, ActionKind::InputGrad).acquireBytes, bytes);
+    EXPECT_EQ(problem.cost(replica, ActionKind::WeightGrad).releaseBytes,
+              plain.cost(replica, ActionKind::WeightGrad).releaseBytes + bytes);
+    EXPECT_EQ(problem.cost(replica, ActionKind::Backward).acquireBytes, bytes);
+    EXPECT_EQ(problem.cost(replica, ActionKind::Backward).releaseBytes,
+              plain.cost(replica, ActionKind::Backward).releaseBytes + bytes);
+  }
+  EXPECT_EQ(problem.cost(2, ActionKind::InputGrad).acquireBytes, 0);
+}
+
 TEST(Replica, ARankWaitsForAllParts) {
   // One replica of 4 samples feeds two of 2; then the way back.
   Problem problem = chainOn(3, 4, {{{0, 4}}, {{1, 2}, {2, 2}}});

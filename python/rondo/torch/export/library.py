@@ -224,8 +224,8 @@ class Glue:
             f"static const rondo::torch::Task {name} = {{{graph}, {inputs[0]}, "
             f"{inputs[1]}, {outputs[0]}, {outputs[1]}, {allocations[0]}, "
             f"{allocations[1]}, {copies[0]}, {copies[1]}, {constants}}};\n"
-            f"static void run_{name}(const rondo_layer *layer, const rondo_task *task) {{\n"
-            f"  rondo::torch::runTask({name}, *layer, *task);\n}}\n"
+            f"static const char *run_{name}(const rondo_layer *layer, const rondo_task *task) {{\n"
+            f"  rondo::torch::runTask({name}, *layer, *task);\n  return nullptr;\n}}\n"
         )
         self.tasks.append((body, task.kind))
         return name
@@ -272,8 +272,11 @@ class Glue:
             f"  if (layer->batch != {batch} || layer->sequence != {sequence})\n"
             f'    return "its graphs were exported for micro-batches of {batch} samples of '
             f'{sequence} tokens: export the model again";\n'
-            f"  *sizes = {{{body.weight_bytes}, {body.saved_for_input_grad_bytes}, "
-            f"{body.saved_for_weight_grad_bytes}, {body.output_bytes}, {body.workspace_bytes}}};\n"
+            f"  sizes->weight_bytes = {body.weight_bytes};\n"
+            f"  sizes->saved_for_input_grad_bytes = {body.saved_for_input_grad_bytes};\n"
+            f"  sizes->saved_for_weight_grad_bytes = {body.saved_for_weight_grad_bytes};\n"
+            f"  sizes->output_bytes = {body.output_bytes};\n"
+            f"  sizes->workspace_bytes = {body.workspace_bytes};\n"
             "  return nullptr;\n}\n"
             f"static int32_t list_{name}(const rondo_layer *, rondo_tensor *out, int32_t capacity) {{\n"
             f"  for (int32_t t = 0; t < capacity && t < {len(rows)}; ++t)\n"
