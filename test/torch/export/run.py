@@ -161,20 +161,10 @@ class Counting(models.Mixing):
         return super().forward(x)
 
 
-class Convolving(models.Mixing):
-    def __init__(self, width: int):
-        super().__init__(width)
-        self.over = torch.nn.Conv1d(width, width, 3, padding=1)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return super().forward(x) + self.over(x.transpose(1, 2)).transpose(1, 2)
-
-
 REFUSALS = {
     "random numbers": (Dropping, "m0"),
     "a branch on data": (Branching, "m0"),
     "a buffer that changes": (Counting, "counts"),
-    "an operation that is missing": (Convolving, "convolution"),
 }
 
 

@@ -18,7 +18,7 @@ from .joint import Refusal
 from .tasks import Task
 
 #: Raised when the meaning of an object file changes.
-_VERSION = 1
+_VERSION = 2
 _HEADERS = (
     "torch/csrc/inductor/aoti_include/cpu.h",
     "torch/csrc/inductor/aoti_runtime/interface.h",

@@ -13,7 +13,7 @@ from typing import Iterable, Sequence
 import torch
 
 from .compile import Compiled, level
-from .tasks import ALIGNMENT, Body, Placed, Task, aligned
+from .tasks import ALIGNMENT, Body, Placed, Task, aligned, stated_shape
 
 _DTYPES = {
     torch.uint8: 0,
@@ -251,7 +251,7 @@ class Glue:
         """The rondo_body of a layer. `data` are batch, sequence, vocab, inputs."""
         rows = []
         for tensor, parameter, offset in body.weights:
-            shape = list(parameter.shape) or [1]
+            shape = stated_shape(parameter)
             rows.append(
                 f'{{"{tensor}", {len(shape)}, {{{", ".join(map(str, shape + [1] * (2 - len(shape))))}}}, '
                 f"{offset // 4}, RONDO_INIT_NORMAL, {int(len(shape) > 1)}}}"

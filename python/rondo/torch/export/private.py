@@ -59,6 +59,8 @@ def generate(
         "aot_inductor.package_cpp_only": True,
         "allow_buffer_reuse": False,
         "cpp.threads": 1,
+        # Convolutions read and write channels one after the other.
+        "layout_optimization": False,
     }
     if not in_place:
         options["inplace_buffers"] = False

@@ -26,7 +26,7 @@ from .compile import (
 from .joint import Layer, Refusal, trace
 from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
 from .model import Model
-from .tasks import Body, Task, divide
+from .tasks import Body, Task, divide, stated_shape
 
 
 @dataclass
@@ -431,7 +431,6 @@ def _write_weights(
     for layer, exported in zip(chain, bodies):
         for name, parameter in layer.parameters:
             value = parameter.detach().contiguous()
-            # A program's tensors have one or two dimensions.
-            shape = value.shape if value.dim() in (1, 2) else (value.shape[0], -1)
+            shape = stated_shape(parameter)
             tensors[f"{layer.name}.{name}"] = value.reshape(shape).clone()
     save_file(tensors, folder / "init.safetensors")

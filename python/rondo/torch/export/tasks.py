@@ -412,6 +412,12 @@ def _dense_strides(value: torch.Tensor) -> tuple[int, ...]:
     return tuple(torch.empty(value.shape, device="meta").stride())
 
 
+def stated_shape(parameter: torch.Tensor) -> list[int]:
+    """A parameter's sizes in a program, whose tensors have one or two dimensions."""
+    shape = list(parameter.shape) or [1]
+    return shape if len(shape) <= 2 else [shape[0], parameter.numel() // shape[0]]
+
+
 def _size(node: Node) -> int:
     return int(bytes_of(node))
 
