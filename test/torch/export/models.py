@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as functional
 from torch import nn
 
+import architectures
+
 SAMPLES, TOKENS, VOCAB = 2, 32, 256
 
 
@@ -151,46 +153,41 @@ def of_transformers(kind: str) -> dict[str, nn.Module]:
     }
 
 
-def between(layers: dict[str, nn.Module], width: int = 32) -> dict[str, nn.Module]:
+def between(**layers: nn.Module) -> dict[str, nn.Module]:
     """A model of these layers, from tokens to tokens."""
+    width = architectures.WIDTH
     return {"embedding": Embedding(width), **layers, "head": Head(width)}
 
 
-class ToImage(nn.Module):
-    """Embedded tokens as images of 32 pixels, 4 high and 8 wide."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.transpose(1, 2).reshape(x.shape[0], -1, 4, 8)
-
-
-class FromImage(nn.Module):
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x.flatten(2).transpose(1, 2)
-
-
-class Convolutions(nn.Module):
-    """A convolution of each kind, with group normalisation."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        self.image = ToImage()
-        self.norm = nn.GroupNorm(4, width)
-        self.wide = nn.Conv2d(width, width, 3, padding=2, dilation=2, bias=False)
-        self.each = nn.Conv2d(width, width, 3, padding=1, groups=width)
-        self.down = nn.Conv2d(width, 2 * width, 2, stride=2, groups=2)
-        self.up = nn.Conv1d(2 * width, 4 * width, 3, padding=1)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = functional.relu(self.norm(self.image(x)))
-        y = functional.gelu(self.each(functional.silu(self.wide(y))))
-        y = self.up(self.down(y).flatten(2))
-        return x + y.reshape(x.shape[0], -1, TOKENS).transpose(1, 2)
-
-
 MODELS = {
-    "convolutions": lambda: between({"c0": Convolutions(32), "c1": Convolutions(32)}),
     "gpt": gpt,
     "mixing": mixing,
     "llama": lambda: of_transformers("llama"),
     "qwen3": lambda: of_transformers("qwen3"),
+    "convolutions": lambda: between(
+        c0=architectures.Image(architectures.Convolutions())
+    ),
+    "gpt2": lambda: between(g0=architectures.gpt2()),
+    "bert": lambda: between(
+        masks=architectures.Masks(), b0=architectures.Bert(), first=architectures.First()
+    ),
+    "vit": lambda: between(
+        patches=architectures.Patches(),
+        v0=architectures.vit(),
+        last=architectures.WithoutClass(),
+    ),
+    "resnet": lambda: between(stem=architectures.Stem().eval(), r0=architectures.resnet()),
+    "mixtral-batched": lambda: between(x0=architectures.experts("mixtral", "batched_mm")),
+    "mixtral-grouped": lambda: between(x0=architectures.experts("mixtral", "grouped_mm")),
+    "qwen3-moe": lambda: between(x0=architectures.experts("qwen3", "grouped_mm")),
+    "mamba": lambda: between(m0=architectures.Mamba()),
+    "lstm": lambda: between(r0=architectures.Recurrent(nn.LSTM)),
+    "gru": lambda: between(r0=architectures.Recurrent(nn.GRU)),
+    "dropout": lambda: between(e0=architectures.encoder(0.2), e1=architectures.encoder(0.2)),
+    "encoder-decoder": lambda: between(
+        e0=architectures.encoder(), d0=architectures.Decoder(), d1=architectures.Decoder()
+    ),
 }
+
+#: Edges of models whose layers are not a chain.
+INPUTS = {"encoder-decoder": {"d0": ["embedding", "e0"], "d1": ["d0", "e0"]}}

@@ -28,6 +28,11 @@ int32_t aoti_torch_cpu_bmm_out(Tensor *, Tensor *, Tensor *);
 int32_t aoti_torch_cpu_addmm_out(Tensor *, Tensor *, Tensor *, Tensor *, double,
                                  double);
 int32_t aoti_torch_cpu_cumsum(Tensor *, int64_t, int32_t *, Tensor **);
+int32_t aoti_torch_cpu_sort_stable(Tensor *, int32_t *, int64_t, int32_t,
+                                   Tensor **, Tensor **);
+int32_t aoti_torch_cpu_histc(Tensor *, int64_t, double, double, Tensor **);
+int32_t aoti_torch_cpu__grouped_mm(Tensor *, Tensor *, Tensor **, Tensor **,
+                                   int32_t *, Tensor **);
 int32_t aoti_torch_cpu_topk(Tensor *, int64_t, int64_t, int32_t, int32_t,
                             Tensor **, Tensor **);
 int32_t aoti_torch_cpu_convolution(Tensor *, Tensor *, Tensor **,
@@ -157,6 +162,33 @@ TEST(TorchTask, PutsResultsInPlace) {
   }
 }
 
+/// The key that a task of this layer and micro-batch gets.
+int64_t randomKey(const char *layerName, int64_t microbatch) {
+  Graph graph{"key", create, [](void *, Tensor **inputs, Tensor **outputs) {
+                outputs[0] = inputs[0];
+                return int32_t(0);
+              }};
+  const Value key{{Space::RandomKey, 0, 0}, 4, 1, {1}, {1}};
+  const Value output{{Space::Output, 0, 0}, 4, 1, {1}, {1}};
+  int64_t found = 0;
+  rondo_layer layer{};
+  layer.name = layerName;
+  rondo_task buffers{};
+  buffers.output = &found;
+  buffers.microbatch = microbatch;
+  runTask({&graph, &key, 1, &output, 1, nullptr, 0, nullptr, 0, nullptr}, layer,
+          buffers);
+  return found;
+}
+
+// The first number is what rondo.torch computes for eager execution.
+TEST(TorchTask, GivesRandomKeysOfLayerAndMicrobatch) {
+  EXPECT_EQ(randomKey("h0", 3), 2253693827448477238);
+  EXPECT_EQ(randomKey("h0", 3), randomKey("h0", 3));
+  EXPECT_NE(randomKey("h0", 4), randomKey("h0", 3));
+  EXPECT_NE(randomKey("h1", 3), randomKey("h0", 3));
+}
+
 TEST(TorchTask, LoadsAGraphOnce) {
   TwiceTask task(true);
   const int before = numLoaded;
@@ -262,6 +294,77 @@ TEST(TorchTask, AddsToWhatIsThere) {
   EXPECT_NEAR(z[7], 2 * bias[3] + 0.5 * productAt(a, b, 1, 3), 1e-5);
 }
 
+/// Products of three groups, the second of which is empty, against a loop over
+/// all elements: `a` and `b` are matrices, or have one for each group.
+void checkGroups(std::vector<int64_t> aSizes, std::vector<int64_t> aStrides,
+                 std::vector<int64_t> bSizes) {
+  std::vector<float> x = randomly(512, 1), y = randomly(512, 2);
+  Tensor a = over(x, aSizes, aStrides), b = over(y, bSizes);
+  int32_t ends[] = {3, 3, 7};
+  Tensor groups{};
+  groups.storage = reinterpret_cast<char *>(ends);
+  groups.dtype = 3;
+  groups.numDims = 1;
+  groups.sizes[0] = 3;
+  groups.strides[0] = 1;
+  Tensor *given = &groups, *out = nullptr;
+  ASSERT_EQ(aoti_torch_cpu__grouped_mm(&a, &b, &given, nullptr, nullptr, &out),
+            0);
+  const bool aHas = aSizes.size() == 3, bHas = bSizes.size() == 3;
+  const int64_t rows = aSizes[aHas], inner = aSizes[aHas + 1];
+  const int64_t columns = bSizes[bHas + 1];
+  auto element = [](const Tensor &of, int64_t g, int64_t i, int64_t j) {
+    const int32_t d = of.numDims - 2;
+    return of.floats()[(d ? g * of.strides[0] : 0) + i * of.strides[d] +
+                       j * of.strides[d + 1]];
+  };
+  for (int64_t g = 0; g < 3; ++g)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        const int64_t first = g == 0 ? 0 : ends[g - 1];
+        auto isIn = [&](int64_t k) { return k >= first && k < ends[g]; };
+        if ((bHas && !isIn(i)) || (aHas && !isIn(j)))
+          continue;
+        float sum = 0;
+        for (int64_t k = 0; k < inner; ++k)
+          if (aHas || bHas || isIn(k))
+            sum += element(a, g, i, k) * element(b, g, k, j);
+        ASSERT_NEAR(element(*out, g, i, j), sum, 1e-5)
+            << g << " " << i << " " << j;
+      }
+  deleteTensor(out);
+}
+
+TEST(TorchTask, MultipliesGroups) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  checkGroups({9, 5}, {}, {3, 5, 4});
+  checkGroups({9, 5}, {1, 9}, {3, 5, 4});
+  checkGroups({3, 4, 5}, {}, {5, 9});
+  checkGroups({5, 9}, {1, 5}, {9, 6});
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, LeavesRowsOfNoGroupAtZero) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x(8, 1), y(4, 1);
+  Tensor a = over(x, {4, 2}), b = over(y, {1, 2, 2}), groups{};
+  int32_t end = 3;
+  groups.storage = reinterpret_cast<char *>(&end);
+  groups.dtype = 3;
+  groups.numDims = 1;
+  groups.sizes[0] = 1;
+  Tensor *given = &groups, *out = nullptr;
+  ASSERT_EQ(aoti_torch_cpu__grouped_mm(&a, &b, &given, nullptr, nullptr, &out),
+            0);
+  EXPECT_EQ(out->strides[0], 4) << "rows begin at multiples of 16 bytes";
+  EXPECT_EQ(out->floats()[2 * 4 + 1], 2);
+  EXPECT_EQ(out->floats()[3 * 4 + 1], 0);
+  deleteTensor(out);
+  Allocator::here() = nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Operations along a dimension.
 //===----------------------------------------------------------------------===//
@@ -280,6 +383,58 @@ TEST(TorchTask, AddsUpAlongADimension) {
   ASSERT_EQ(aoti_torch_cpu_cumsum(&tensor, -1, nullptr, &sums), 0);
   EXPECT_EQ(sums->floats()[1], 3);
   deleteTensor(sums);
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, AddsUpInAnotherType) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x = {2, 0, 3};
+  Tensor tensor = over(x, {3}), *sums = nullptr;
+  int32_t int32 = 3, float64 = 7;
+  ASSERT_EQ(aoti_torch_cpu_cumsum(&tensor, 0, &int32, &sums), 0);
+  const auto *found = reinterpret_cast<const int32_t *>(sums->data());
+  EXPECT_EQ(std::vector<int32_t>(found, found + 3),
+            (std::vector<int32_t>{2, 2, 5}));
+  deleteTensor(sums);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(aoti_torch_cpu_cumsum(&tensor, 0, &float64, &sums), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "rondo.torch: cumsum takes and gives fp32, int32 and int64\n");
+  deleteTensor(sums);
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, SortsWithEqualValuesInOrder) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x = {2, NAN, 1, 2, 1, 3};
+  Tensor tensor = over(x, {6}), *values = nullptr, *places = nullptr;
+  auto order = [&](int32_t descending) {
+    EXPECT_EQ(aoti_torch_cpu_sort_stable(&tensor, nullptr, 0, descending,
+                                         &values, &places),
+              0);
+    const auto *index = reinterpret_cast<const int64_t *>(places->data());
+    std::vector<int64_t> result(index, index + 6);
+    EXPECT_EQ(values->floats()[2], 2) << descending;
+    deleteTensor(values);
+    deleteTensor(places);
+    return result;
+  };
+  EXPECT_EQ(order(0), (std::vector<int64_t>{2, 4, 0, 3, 5, 1}));
+  EXPECT_EQ(order(1), (std::vector<int64_t>{1, 5, 0, 3, 2, 4}));
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, CountsValuesInBins) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x = {0, 1, 1, 3, 2.9f, -1, 4, NAN};
+  Tensor tensor = over(x, {8}), *counts = nullptr;
+  ASSERT_EQ(aoti_torch_cpu_histc(&tensor, 4, 0, 3, &counts), 0);
+  EXPECT_EQ(std::vector<float>(counts->floats(), counts->floats() + 4),
+            (std::vector<float>{1, 2, 0, 2}));
+  deleteTensor(counts);
   Allocator::here() = nullptr;
 }
 
@@ -310,16 +465,27 @@ TEST(TorchTask, TakesTheLargestAndOfEqualOnesTheFirst) {
 //===----------------------------------------------------------------------===//
 
 /// [samples, heads, tokens, width] as PyTorch's linear layers leave it: the
-/// heads of a token side by side.
+/// heads of a token side by side, and the tokens of a sample, or the samples of
+/// a token.
 struct HeadsOf {
   int64_t samples, heads, tokens, width;
+  bool hasTokensFirst = false;
   int64_t count() const { return samples * heads * tokens * width; }
   Tensor tensor(std::vector<float> &memory) const {
+    const int64_t row = heads * width;
     return over(memory, {samples, heads, tokens, width},
-                {heads * tokens * width, width, heads * width, 1});
+                {hasTokensFirst ? row : row * tokens, width,
+                 hasTokensFirst ? row * samples : row, 1});
   }
   int64_t at(int64_t s, int64_t h, int64_t t, int64_t w) const {
-    return ((s * tokens + t) * heads + h) * width + w;
+    const int64_t token = hasTokensFirst ? t * samples + s : s * tokens + t;
+    return (token * heads + h) * width + w;
+  }
+  /// The place of an element that is at `i` if the tokens of a sample lie side
+  /// by side.
+  int64_t placeOf(int64_t i) const {
+    const int64_t token = i / (heads * width);
+    return at(token / tokens, i / width % heads, token % tokens, i % width);
   }
 };
 
@@ -369,6 +535,8 @@ void checkAttention(const Shapes &of) {
   ASSERT_EQ(aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
                 &tq, &tk, &tv, 0, of.isCausal, nullptr, nullptr, &out, &sums),
             0);
+  EXPECT_TRUE(std::equal(tq.strides, tq.strides + 4, out->strides))
+      << "an output has the layout of its queries";
   ASSERT_EQ(aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu_backward(
                 &tWeights, &tq, &tk, &tv, out, sums, 0, of.isCausal, nullptr,
                 nullptr, &grads[0], &grads[1], &grads[2]),
@@ -378,9 +546,11 @@ void checkAttention(const Shapes &of) {
     found += double(out->floats()[i]) * weights[i];
   EXPECT_NEAR(found, weighted(of, q, k, v, weights), 1e-4);
   std::vector<float> *values[3] = {&q, &k, &v};
+  const HeadsOf *shapes[3] = {&of.q, &of.k, &of.v};
   for (int which = 0; which < 3; ++which)
-    for (int64_t i = 0; i < int64_t(values[which]->size()); i += 7) {
-      float &value = (*values[which])[i];
+    for (int64_t i = 0; i < shapes[which]->count(); i += 7) {
+      // Gradients have the tokens of a sample side by side.
+      float &value = (*values[which])[shapes[which]->placeOf(i)];
       const float kept = value, step = 1e-2f;
       value = kept + step;
       const double more = weighted(of, q, k, v, weights);
@@ -407,6 +577,11 @@ TEST(TorchTask, AttendsWithSharedKeys) {
 
 TEST(TorchTask, AttendsToOtherTokens) {
   checkAttention({{1, 2, 5, 4}, {1, 2, 11, 4}, {1, 2, 11, 4}, false});
+}
+
+TEST(TorchTask, AttendsToTokensWithSamplesSideBySide) {
+  const HeadsOf heads{3, 2, 9, 4, true};
+  checkAttention({heads, heads, heads, true});
 }
 
 TEST(TorchTask, RefusesAttentionThatItDoesNotHave) {

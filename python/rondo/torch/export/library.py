@@ -39,8 +39,12 @@ _SPACES = {
     "loss": "Loss",
     "loss_scale": "LossScale",
     "constants": "Constants",
+    "random_key": "RandomKey",
 }
 
+
+#: The name of every layer in a program that probes bodies.
+PROBED = "probe"
 
 #: Whether the processor has the instructions of compiled graphs.
 _PROCESSOR = {
@@ -248,7 +252,8 @@ class Glue:
         return name
 
     def body(self, name: str, body: Body, data: tuple[int, int, int, int]) -> None:
-        """The rondo_body of a layer. `data` are batch, sequence, vocab, inputs."""
+        """The rondo_body of a layer. `data` are batch, sequence, vocab, and the number
+        of edges."""
         rows = []
         for tensor, parameter, offset in body.weights:
             shape = stated_shape(parameter)
@@ -263,7 +268,7 @@ class Glue:
             self.parts.append(
                 f"static const rondo_tensor {tensors}[] = {{\n    {body_rows}}};\n"
             )
-        batch, sequence, vocab, inputs = data
+        batch, sequence, _, inputs = data
         self.parts.append(
             f"static const char *sizes_{name}(const rondo_layer *layer, rondo_sizes *sizes) {{\n"
             "  if (!has_instructions())\n"
@@ -276,9 +281,13 @@ class Glue:
             f"{body.saved_for_weight_grad_bytes}, {body.output_bytes}, {body.workspace_bytes}}};\n"
             "  return nullptr;\n}\n"
             f"static int32_t list_{name}(const rondo_layer *, rondo_tensor *out, int32_t capacity) {{\n"
-            f"  for (int32_t t = 0; t < capacity && t < {len(rows)}; ++t)\n"
-            f"    out[t] = {tensors}[t];\n"
-            f"  return {len(rows)};\n}}\n"
+            + (
+                f"  for (int32_t t = 0; t < capacity && t < {len(rows)}; ++t)\n"
+                f"    out[t] = {tensors}[t];\n"
+                if rows
+                else ""
+            )
+            + f"  return {len(rows)};\n}}\n"
             f"RONDO_BODY({name}) = {{RONDO_BODY_VERSION, {inputs}, {inputs}, sizes_{name}, "
             f"list_{name}, {{run_task_{name}_F, run_task_{name}_I, run_task_{name}_W}}, "
             "{}};\n"
@@ -298,7 +307,7 @@ class Glue:
             f"static const rondo::torch::Probed probed[] = {{{tasks or '{}'}}};\n"
             "int main(int argc, char **argv) {\n"
             "  rondo_layer layer{};\n"
-            '  layer.name = "probe";\n'
+            f'  layer.name = "{PROBED}";\n'
             f"  return rondo::torch::probe(argc, argv, graphs, {len(self.graphs)}, "
             f"probed, {len(self.tasks)}, layer);\n}}\n"
         )
