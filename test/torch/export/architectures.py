@@ -41,21 +41,6 @@ class Convolutions(nn.Module):
         return x + y.reshape(x.shape)
 
 
-class With(nn.Module):
-    """Calls a layer with more arguments, which are tensors that do not change."""
-
-    def __init__(self, layer: nn.Module, **arguments: torch.Tensor):
-        super().__init__()
-        self.layer = layer
-        self.names = list(arguments)
-        for name, value in arguments.items():
-            self.register_buffer(name, value, persistent=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.layer(x, **{name: getattr(self, name) for name in self.names})
-        return y[0] if isinstance(y, tuple) else y
-
-
 def gpt2() -> nn.Module:
     from transformers import GPT2Config
     from transformers.models.gpt2.modeling_gpt2 import GPT2Block
@@ -68,7 +53,7 @@ def gpt2() -> nn.Module:
 
 
 class Masks(nn.Module):
-    """Hands on the tokens, and which of them are padding: as whole numbers."""
+    """Hands on the tokens, and which of them are padding, as int64."""
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         places = torch.arange(TOKENS).expand(x.shape[0], TOKENS)
@@ -77,7 +62,7 @@ class Masks(nn.Module):
 
 
 class Bert(nn.Module):
-    """A layer of BERT, with a mask on the edge if it has two inputs."""
+    """A layer of BERT, with the padding on its edges."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -137,11 +122,11 @@ def vit() -> nn.Module:
     return ViTLayer(vit_config())
 
 
-def resnet(out_width: int = WIDTH) -> nn.Module:
+def resnet() -> nn.Module:
     """With the statistics of a trained model, which do not change in eval()."""
     from transformers.models.resnet.modeling_resnet import ResNetBasicLayer
 
-    layer = ResNetBasicLayer(WIDTH, out_width)
+    layer = ResNetBasicLayer(WIDTH, WIDTH)
     for name, buffer in layer.named_buffers():
         if name.endswith("running_mean"):
             buffer.normal_(std=0.3)
@@ -151,7 +136,7 @@ def resnet(out_width: int = WIDTH) -> nn.Module:
 
 
 class Stem(nn.Module):
-    """ResNet's stem, of images of 16 x 32 pixels of one channel... and back."""
+    """ResNet's stem: images of 16 x 32 pixels of 2 channels become 4 x 8 of 32."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,6 +185,8 @@ def experts(kind: str, how: str) -> nn.Module:
 
 
 class Rotated(nn.Module):
+    """A decoder layer of transformers, with its rotary positions."""
+
     def __init__(self, layer: nn.Module, cos: torch.Tensor, sin: torch.Tensor):
         super().__init__()
         self.layer = layer

@@ -95,22 +95,6 @@ def mixing(width: int = 32) -> dict[str, nn.Module]:
     }
 
 
-class OfTransformers(nn.Module):
-    """A decoder layer of transformers, with its rotary positions."""
-
-    def __init__(self, layer: nn.Module, rotary: nn.Module, width: int):
-        super().__init__()
-        self.layer = layer
-        positions = torch.arange(TOKENS)[None]
-        cos, sin = rotary(torch.zeros(1, TOKENS, width), positions)
-        self.register_buffer("cos", cos, persistent=False)
-        self.register_buffer("sin", sin, persistent=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.layer(x, position_embeddings=(self.cos, self.sin), attention_mask=None)
-        return y[0] if isinstance(y, tuple) else y
-
-
 class Normalised(nn.Module):
     def __init__(self, norm: nn.Module, head: nn.Module):
         super().__init__()
@@ -142,11 +126,12 @@ def of_transformers(kind: str) -> dict[str, nn.Module]:
         whole = transformers.Qwen3ForCausalLM(
             transformers.Qwen3Config(head_dim=16, **sizes)
         )
-    width = sizes["hidden_size"]
+    positions = torch.arange(TOKENS)[None]
+    cos, sin = whole.model.rotary_emb(torch.zeros(1, TOKENS, 64), positions)
     return {
         "embedding": whole.model.embed_tokens,
         **{
-            f"l{i}": OfTransformers(layer, whole.model.rotary_emb, width)
+            f"l{i}": architectures.Rotated(layer, cos, sin)
             for i, layer in enumerate(whole.model.layers)
         },
         "head": Normalised(whole.model.norm, whole.lm_head),

@@ -754,7 +754,7 @@ void checkConvolution(const Convolved &of, bool hasBias = true,
 
 TEST(TorchTask, ConvolvesImages) {
   checkConvolution({{2, 3, 5, 7}, {4, 3, 3, 2}});
-  checkConvolution({{2, 3, 5, 7}, {4, 3, 3, 2}, {2, 1}, {1, 2}, {1, 3}}, false);
+  checkConvolution({{2, 3, 7, 7}, {4, 3, 3, 2}, {2, 1}, {1, 2}, {2, 3}}, false);
   // As patches, whose last pixels are left out.
   checkConvolution({{1, 2, 9, 8}, {4, 2, 4, 4}, {4, 4}});
   // More padding than the kernel reaches over.
