@@ -4,7 +4,8 @@
 #
 # Exports PyTorch models to programs, trains them, and compares with PyTorch. Installs
 # PyTorch and transformers into an environment of its own under BUILD: 3 GB, which later
-# runs use again. The command is BUILD/bin/rondo. Models: gpt, mixing, llama, qwen3.
+# runs use again. The command is BUILD/bin/rondo. Models: those of
+# test/torch/export/models.py, all by default.
 #
 # The last line is `N passed, N failed`. Status 0; 1 after a failure.
 set -u

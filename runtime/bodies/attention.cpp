@@ -5,7 +5,7 @@
 
 #include "runtime/base/thread_pool.h"
 #include "runtime/base/vectorise.h"
-#include "runtime/bodies/linear.h"
+#include "runtime/bodies/attention_head.h"
 #include "runtime/model/layouts.h"
 
 #include <algorithm>
@@ -14,68 +14,6 @@
 namespace rondo::runtime {
 
 namespace {
-
-/// Rows of scores become probabilities. Row i is query first + i and has
-/// `stride` columns; columns after the query become 0.
-template <typename Real>
-RONDO_VECTORISE void softmaxRows(int64_t first, int64_t rows, int64_t stride,
-                                 Real *__restrict scores,
-                                 Real *__restrict logSumExp) {
-  for (int64_t i = 0; i < rows; ++i) {
-    Real *__restrict row = scores + i * stride;
-    int64_t seen = first + i + 1;
-    Real most = laneMax(seen, row);
-    for (int64_t j = 0; j < seen; ++j)
-      row[j] = exponential(row[j] - most);
-    Real sum = laneSum<Real>(seen, [=](int64_t j) { return row[j]; });
-    Real inverse = 1 / sum;
-    for (int64_t j = 0; j < seen; ++j)
-      row[j] *= inverse;
-    for (int64_t j = seen; j < stride; ++j)
-      row[j] = 0;
-    logSumExp[i] = most + std::log(sum);
-  }
-}
-
-/// Recomputes the same probabilities from the saved logarithms.
-template <typename Real>
-RONDO_VECTORISE void restoreRows(int64_t first, int64_t rows, int64_t stride,
-                                 Real *__restrict scores,
-                                 const Real *__restrict logSumExp) {
-  for (int64_t i = 0; i < rows; ++i) {
-    Real *__restrict row = scores + i * stride;
-    int64_t seen = first + i + 1;
-    Real shift = logSumExp[i];
-    for (int64_t j = 0; j < seen; ++j)
-      row[j] = exponential(row[j] - shift);
-    for (int64_t j = seen; j < stride; ++j)
-      row[j] = 0;
-  }
-}
-
-/// Turns the gradient of the probabilities into that of the scores, in place.
-template <typename Real>
-RONDO_VECTORISE void scoreGrads(int64_t rows, int64_t stride, Real scale,
-                                const Real *__restrict probabilities,
-                                const Real *__restrict rowDots,
-                                Real *__restrict grads) {
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < stride; ++j)
-      grads[i * stride + j] = probabilities[i * stride + j] *
-                              (grads[i * stride + j] - rowDots[i]) * scale;
-}
-
-/// dots[i] = sum of products of row i of a and b.
-template <typename Real>
-RONDO_VECTORISE void dotRows(int64_t rows, int64_t columns, int64_t stride,
-                             const Real *a, const Real *b,
-                             Real *__restrict dots) {
-  for (int64_t i = 0; i < rows; ++i) {
-    const Real *rowA = a + i * stride, *rowB = b + i * stride;
-    dots[i] =
-        laneSum<Real>(columns, [=](int64_t j) { return rowA[j] * rowB[j]; });
-  }
-}
 
 template <typename Real>
 void copyRows(int64_t rows, int64_t columns, const Real *from, Real *to,
@@ -109,35 +47,55 @@ void forHeads(const LayerDesc &layer, int64_t group, Real *workspace,
   });
 }
 
+/// Addresses of one head in rows of q, k and v, and of outputs.
+template <typename Real> struct HeadPlaces {
+  HeadPlaces(const LayerDesc &layer, int64_t sample, int64_t head)
+      : stride(qkvWidth(layer)), outStride(attentionWidth(layer)),
+        width(headWidth(layer)) {
+    const int64_t group = layer.heads / kvHeads(layer);
+    const int64_t token = sample * layer.sequence;
+    q = token * stride + head * width;
+    k = token * stride + outStride + head / group * width;
+    v = k + kvHeads(layer) * width;
+    output = token * outStride + head * width;
+    sums = (sample * layer.heads + head) * layer.sequence;
+  }
+
+  AttentionInputs<Real> inputs(const Real *qkv) const {
+    return {{qkv + q, stride}, {qkv + k, stride}, {qkv + v, stride}};
+  }
+
+  /// `Number` is Real, or constant.
+  template <typename Number>
+  AttentionOutputs<Number> outputs(Number *all, Number *logSumExp) const {
+    return {{all + output, outStride}, {logSumExp + sums, 1}};
+  }
+
+  int64_t stride, outStride, width;
+  int64_t q, k, v, output, sums;
+};
+
+template <typename Real> AttentionHead<Real> headOf(const LayerDesc &layer) {
+  const int64_t width = headWidth(layer);
+  return {layer.sequence,
+          layer.sequence,
+          width,
+          attentionRows(layer),
+          1 / std::sqrt(Real(width)),
+          true};
+}
+
 } // namespace
 
 template <typename Real>
 void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
                       Real *logSumExp, Real *workspace) {
   const AttentionWorkspace at(layer);
-  const int64_t sequence = layer.sequence, width = headWidth(layer);
-  const int64_t outStride = attentionWidth(layer), stride = qkvWidth(layer);
-  const int64_t kvWidth = kvHeads(layer) * width;
-  const int64_t group = layer.heads / kvHeads(layer);
-  const int64_t block = attentionRows(layer);
-  const Real scale = 1 / std::sqrt(Real(width));
-
+  const AttentionHead<Real> of = headOf<Real>(layer);
   forHeads(layer, 1, workspace, [&](int64_t sample, int64_t head, Real *own) {
-    Real *scores = own + at.probabilities;
-    const Real *token = qkv + sample * sequence * stride;
-    const Real *q = token + head * width;
-    const Real *k = token + outStride + head / group * width;
-    const Real *v = k + kvWidth;
-    Real *out = output + sample * sequence * outStride + head * width;
-    Real *sums = logSumExp + (sample * layer.heads + head) * sequence;
-    for (int64_t first = 0; first < sequence; first += block) {
-      int64_t rows = std::min(block, sequence - first), seen = first + rows;
-      multiply(rows, seen, width, scale, {q + first * stride, stride},
-               {k, stride, true}, Real(0), scores, seen);
-      softmaxRows(first, rows, seen, scores, sums + first);
-      multiply(rows, width, seen, Real(1), {scores, seen}, {v, stride}, Real(0),
-               out + first * outStride, outStride);
-    }
+    const HeadPlaces<Real> places(layer, sample, head);
+    attendForward(of, places.inputs(qkv), places.outputs(output, logSumExp),
+                  own + at.probabilities);
   });
 }
 
@@ -146,61 +104,33 @@ void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
                         const Real *outputGrad, const Real *logSumExp,
                         Real *workspace) {
   const AttentionWorkspace at(layer);
-  const int64_t sequence = layer.sequence, width = headWidth(layer);
-  const int64_t outStride = attentionWidth(layer), stride = qkvWidth(layer);
-  const int64_t kvWidth = kvHeads(layer) * width;
+  const AttentionHead<Real> of = headOf<Real>(layer);
   const int64_t group = layer.heads / kvHeads(layer);
-  const int64_t block = attentionRows(layer);
-  const Real scale = 1 / std::sqrt(Real(width));
-
-  forHeads(
-      layer, group, workspace,
-      [&](int64_t sample, int64_t firstHead, Real *own) {
-        Real *probabilities = own + at.probabilities;
-        Real *grads = own + at.grads;
-        Real *keyGrad = own + at.keyGrad;
-        Real *valueGrad = own + at.valueGrad;
-        Real *rowDots = own + at.rowDots;
-        for (int64_t head = firstHead; head < firstHead + group; ++head) {
-          Real *token = qkv + sample * sequence * stride;
-          Real *q = token + head * width;
-          Real *k = token + outStride + head / group * width, *v = k + kvWidth;
-          const int64_t place = sample * sequence * outStride + head * width;
-          const Real *out = output + place, *outGrad = outputGrad + place;
-          const Real *sums =
-              logSumExp + (sample * layer.heads + head) * sequence;
-          if (head % group == 0) {
-            std::fill(keyGrad, keyGrad + sequence * width, Real(0));
-            std::fill(valueGrad, valueGrad + sequence * width, Real(0));
-          }
-          for (int64_t first = 0; first < sequence; first += block) {
-            int64_t rows = std::min(block, sequence - first),
-                    seen = first + rows;
-            Real *blockQ = q + first * stride;
-            const Real *blockGrad = outGrad + first * outStride;
-            multiply(rows, seen, width, scale, {blockQ, stride},
-                     {k, stride, true}, Real(0), probabilities, seen);
-            restoreRows(first, rows, seen, probabilities, sums + first);
-            multiply(seen, width, rows, Real(1), {probabilities, seen, true},
-                     {blockGrad, outStride}, Real(1), valueGrad, width);
-            multiply(rows, seen, width, Real(1), {blockGrad, outStride},
-                     {v, stride, true}, Real(0), grads, seen);
-            dotRows(rows, width, outStride, blockGrad, out + first * outStride,
-                    rowDots);
-            scoreGrads(rows, seen, scale, probabilities, rowDots, grads);
-            multiply(seen, width, rows, Real(1), {grads, seen, true},
-                     {blockQ, stride}, Real(1), keyGrad, width);
-            // No later block reads these queries.
-            multiply(rows, width, seen, Real(1), {grads, seen}, {k, stride},
-                     Real(0), blockQ, stride);
-          }
-          // No later head reads these keys and values.
-          if (head % group == group - 1) {
-            copyRows(sequence, width, keyGrad, k, stride);
-            copyRows(sequence, width, valueGrad, v, stride);
-          }
-        }
-      });
+  const int64_t elements = layer.sequence * of.width;
+  forHeads(layer, group, workspace,
+           [&](int64_t sample, int64_t firstHead, Real *own) {
+             Real *keyGrad = own + at.keyGrad, *valueGrad = own + at.valueGrad;
+             std::fill(keyGrad, keyGrad + elements, Real(0));
+             std::fill(valueGrad, valueGrad + elements, Real(0));
+             const AttentionMemory<Real> memory{
+                 own + at.probabilities, own + at.grads, own + at.rowDots};
+             for (int64_t head = firstHead; head < firstHead + group; ++head) {
+               const HeadPlaces<Real> places(layer, sample, head);
+               attendBackward(of, places.inputs(qkv),
+                              places.outputs(output, logSumExp),
+                              {{outputGrad + places.output, places.outStride},
+                               {qkv + places.q, places.stride},
+                               {keyGrad, of.width},
+                               {valueGrad, of.width}},
+                              memory);
+             }
+             // No later head reads these keys and values.
+             const HeadPlaces<Real> places(layer, sample, firstHead);
+             copyRows(layer.sequence, of.width, keyGrad, qkv + places.k,
+                      places.stride);
+             copyRows(layer.sequence, of.width, valueGrad, qkv + places.v,
+                      places.stride);
+           });
 }
 
 double rotaryFrequency(const LayerDesc &layer, int64_t j) {

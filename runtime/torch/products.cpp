@@ -150,9 +150,99 @@ int32_t product(Tensor *out, Tensor *addend, Tensor *a, Tensor *b, double beta,
   return 0;
 }
 
+/// One matrix of a tensor of two or three dimensions, without the samples.
+View matrixOf(const Tensor &tensor, int64_t sample) {
+  return viewOf(tensor, tensor.numDims == 3 ? sample : 0);
+}
+
+View rowsOf(const View &view, int64_t first, int64_t rows) {
+  return {view.data + first * view.rowStride, rows, view.columns,
+          view.rowStride, view.columnStride};
+}
+
+View columnsOf(const View &view, int64_t first, int64_t columns) {
+  return rowsOf(view.transposed(), first, columns).transposed();
+}
+
+/// A tensor for products of groups, whose rows PyTorch aligns to 16 bytes.
+Tensor *makeGrouped(int32_t numDims, const int64_t *sizes) {
+  int64_t strides[3];
+  const int64_t last = numDims - 1;
+  strides[last] = 1;
+  strides[last - 1] = (sizes[last] + 3) / 4 * 4;
+  if (numDims == 3)
+    strides[0] = sizes[1] * strides[1];
+  return allocate(int32_t(ScalarType::Float32), numDims, sizes, strides);
+}
+
+/// Null, or what grouped products do not have.
+const char *unsupported(const Tensor &a, const Tensor &b, const Tensor *ends,
+                        bool hasBias) {
+  if (a.dtype != int32_t(ScalarType::Float32) ||
+      b.dtype != int32_t(ScalarType::Float32))
+    return "takes fp32 tensors";
+  if (!ends || ends->dtype != int32_t(ScalarType::Int32) || a.numDims > 3 ||
+      b.numDims > 3 || a.numDims + b.numDims == 6)
+    return "takes the ends of its groups, in int32, and at most one tensor of "
+           "three dimensions";
+  return hasBias ? "has no bias" : nullptr;
+}
+
+/// The products of groups, which are consecutive rows of a, columns of b, or,
+/// if both are matrices, of what a and b share. What belongs to no group is 0.
+void multiplyGroups(const Tensor &a, const Tensor &b, const Tensor &ends,
+                    const Tensor &out) {
+  std::fill_n(out.floats(), out.extent() / int64_t(sizeof(float)), 0.0f);
+  const auto *end = reinterpret_cast<const int32_t *>(ends.data());
+  int64_t first = 0;
+  for (int64_t g = 0; g < ends.sizes[0]; ++g) {
+    const int64_t count = end[g * ends.strides[0]] - first;
+    if (count <= 0)
+      continue;
+    View left = matrixOf(a, g), right = matrixOf(b, g), to = matrixOf(out, g);
+    if (b.numDims == 3) {
+      left = rowsOf(left, first, count);
+      to = rowsOf(to, first, count);
+    } else {
+      right = a.numDims == 3 ? columnsOf(right, first, count)
+                             : rowsOf(right, first, count);
+      if (a.numDims == 3)
+        to = columnsOf(to, first, count);
+      else
+        left = columnsOf(left, first, count);
+    }
+    multiplyViews(left, right, 1, 0, to);
+    first += count;
+  }
+}
+
 } // namespace
 
 extern "C" {
+
+int32_t aoti_torch_cpu__grouped_mm(Tensor *a, Tensor *b, Tensor **ends,
+                                   Tensor **bias, int32_t *,
+                                   Tensor **result) try {
+  if (const char *what =
+          unsupported(*a, *b, ends ? *ends : nullptr, bias && *bias)) {
+    std::fprintf(stderr, "rondo.torch: a product of groups %s\n", what);
+    return 1;
+  }
+  const int64_t rows = a->sizes[a->numDims - 2];
+  const int64_t columns = b->sizes[b->numDims - 1];
+  const bool areMatrices = a->numDims == 2 && b->numDims == 2;
+  const int64_t matrices[] = {(*ends)->sizes[0], rows, columns};
+  *result =
+      makeGrouped(areMatrices ? 3 : 2, areMatrices ? matrices : matrices + 1);
+  if (!*result)
+    throw std::bad_alloc();
+  multiplyGroups(*a, *b, **ends, **result);
+  return 0;
+} catch (const std::bad_alloc &) {
+  std::fprintf(stderr, "rondo.torch: a product of groups needs memory that was "
+                       "not planned\n");
+  return 1;
+}
 
 int32_t aoti_torch_cpu_mm_out(Tensor *out, Tensor *a, Tensor *b) {
   return product(out, nullptr, a, b, 0, 1);

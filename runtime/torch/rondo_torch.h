@@ -42,6 +42,9 @@ enum class Space : int32_t {
   LossScale,
   /// Tensors of the module that do not change; of the library.
   Constants,
+  /// One int64, from which a graph computes its random numbers: of the layer
+  /// and the micro-batch.
+  RandomKey,
 };
 
 /// `offset` bytes from the start of a space; `index` counts inputs.

@@ -64,15 +64,59 @@ int32_t failMemory(const char *operation) {
   return 1;
 }
 
-template <typename Number>
-void accumulate(const Rows &rows, const Tensor &from, Tensor &to) {
-  const Number *in = reinterpret_cast<const Number *>(from.data());
-  Number *out = reinterpret_cast<Number *>(to.data());
+template <typename Number> Number *dataOf(const Tensor &tensor) {
+  return reinterpret_cast<Number *>(tensor.data());
+}
+
+/// Calls with(number) with a 0 of the tensor's type; false if it is another.
+template <typename With> bool withType(int32_t dtype, const With &with) {
+  switch (static_cast<ScalarType>(dtype)) {
+  case ScalarType::Float32:
+    with(0.0f);
+    return true;
+  case ScalarType::Int32:
+    with(int32_t(0));
+    return true;
+  case ScalarType::Int64:
+    with(int64_t(0));
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Numbers are converted before they are added.
+template <typename In, typename Out>
+void accumulate(const Rows &rows, const In *in, Out *out) {
   for (int64_t row = 0; row < rows.before * rows.after; ++row) {
     int64_t at = rows.first(row);
-    Number sum = 0;
+    Out sum = 0;
     for (int64_t i = 0; i < rows.along; ++i, at += rows.after)
-      out[at] = sum += in[at];
+      out[at] = sum += static_cast<Out>(in[at]);
+  }
+}
+
+/// Whether a comes before b, a NaN after all numbers.
+template <typename Number> bool isLess(Number a, Number b) {
+  return a < b || (b != b && a == a);
+}
+
+/// Sorts rows, equal values in their order.
+template <typename Number>
+void sortRows(const Rows &rows, bool descending, const Number *in, Number *out,
+              int64_t *places) {
+  std::vector<int64_t> order(rows.along);
+  for (int64_t row = 0; row < rows.before * rows.after; ++row) {
+    const int64_t first = rows.first(row);
+    auto at = [&](int64_t i) { return in[first + i * rows.after]; };
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+      return descending ? isLess(at(j), at(i)) : isLess(at(i), at(j));
+    });
+    for (int64_t i = 0; i < rows.along; ++i) {
+      out[first + i * rows.after] = at(order[i]);
+      places[first + i * rows.after] = order[i];
+    }
   }
 }
 
@@ -85,20 +129,75 @@ int32_t aoti_torch_cpu_cumsum(Tensor *tensor, int64_t dim, int32_t *dtype,
   Rows rows;
   if (!Rows::of(*tensor, dim, "cumsum", rows))
     return 1;
-  const ScalarType type = static_cast<ScalarType>(tensor->dtype);
-  if ((dtype && *dtype != tensor->dtype) ||
-      (type != ScalarType::Float32 && type != ScalarType::Int64)) {
-    std::fprintf(stderr, "rondo.torch: cumsum takes fp32 and int64, and gives "
-                         "what it takes\n");
-    return 1;
-  }
-  *result = makeLike(*tensor, type, dim, rows.along);
+  const int32_t type = dtype ? *dtype : tensor->dtype;
+  *result = makeLike(*tensor, static_cast<ScalarType>(type), dim, rows.along);
   if (!*result)
     return failMemory("cumsum");
-  if (type == ScalarType::Float32)
-    accumulate<float>(rows, *tensor, **result);
-  else
-    accumulate<int64_t>(rows, *tensor, **result);
+  bool isKnown = false;
+  withType(tensor->dtype, [&](auto from) {
+    isKnown = withType(type, [&](auto to) {
+      accumulate(rows, dataOf<decltype(from)>(*tensor),
+                 dataOf<decltype(to)>(**result));
+    });
+  });
+  if (!isKnown)
+    std::fprintf(stderr, "rondo.torch: cumsum takes and gives fp32, int32 and "
+                         "int64\n");
+  return isKnown ? 0 : 1;
+}
+
+// Equal values keep their order, whether that is asked for or not.
+int32_t aoti_torch_cpu_sort_stable(Tensor *tensor, int32_t *, int64_t dim,
+                                   int32_t descending, Tensor **values,
+                                   Tensor **indices) {
+  Rows rows;
+  if (!Rows::of(*tensor, dim, "sort", rows))
+    return 1;
+  *values = makeLike(*tensor, static_cast<ScalarType>(tensor->dtype), dim,
+                     rows.along);
+  *indices = makeLike(*tensor, ScalarType::Int64, dim, rows.along);
+  if (!*values || !*indices)
+    return failMemory("sort");
+  const bool isKnown = withType(tensor->dtype, [&](auto number) {
+    using Number = decltype(number);
+    sortRows(rows, descending != 0, dataOf<Number>(*tensor),
+             dataOf<Number>(**values), dataOf<int64_t>(**indices));
+  });
+  if (!isKnown)
+    std::fprintf(stderr, "rondo.torch: sort takes fp32, int32 and int64\n");
+  return isKnown ? 0 : 1;
+}
+
+int32_t aoti_torch_cpu_sort(Tensor *tensor, int64_t dim, int32_t descending,
+                            Tensor **values, Tensor **indices) {
+  return aoti_torch_cpu_sort_stable(tensor, nullptr, dim, descending, values,
+                                    indices);
+}
+
+// The numbers of values in bins of equal width, the last with both its ends;
+// what lies outside of them is not counted.
+int32_t aoti_torch_cpu_histc(Tensor *tensor, int64_t bins, double least,
+                             double most, Tensor **result) {
+  Rows rows;
+  if (!Rows::of(*tensor, 0, "histc", rows))
+    return 1;
+  if (tensor->dtype != int32_t(ScalarType::Float32) || !(least < most)) {
+    std::fprintf(stderr, "rondo.torch: histc takes fp32, and a least value "
+                         "below the largest\n");
+    return 1;
+  }
+  const int64_t stride = 1;
+  *result = allocate(tensor->dtype, 1, &bins, &stride);
+  if (!*result)
+    return failMemory("histc");
+  std::fill_n((*result)->floats(), bins, 0.0f);
+  for (int64_t i = 0; i < tensor->count(); ++i) {
+    const double value = tensor->floats()[i];
+    if (!(value >= least && value <= most))
+      continue;
+    const double place = (value - least) / (most - least) * double(bins);
+    ++(*result)->floats()[std::min(int64_t(place), bins - 1)];
+  }
   return 0;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
+#include "runtime/base/random.h"
 #include "runtime/torch/tensor.h"
 
 #include <algorithm>
@@ -10,6 +11,21 @@
 #include <string>
 
 namespace rondo::torch {
+
+/// The same for all tasks of a micro-batch, and under every schedule.
+static uint64_t randomKeyOf(const rondo_layer &layer, const rondo_task &task) {
+  // A task does not know its run's seed, nor its iteration.
+  const uint64_t seed = 0, iteration = 0;
+  const uint64_t run = runtime::mix(runtime::hashName(layer.name), seed);
+  return runtime::mix(runtime::mix(run, iteration),
+                      static_cast<uint64_t>(task.microbatch));
+}
+
+Spaces::Spaces(const rondo_layer &layer, const rondo_task &buffers,
+               const unsigned char *constants)
+    : buffers(&buffers), constants(constants),
+      lossScale(static_cast<float>(buffers.loss_scale)),
+      randomKey(randomKeyOf(layer, buffers)) {}
 
 char *Spaces::at(const Place &place) const {
   const void *base = nullptr;
@@ -52,6 +68,9 @@ char *Spaces::at(const Place &place) const {
     break;
   case Space::Constants:
     base = constants;
+    break;
+  case Space::RandomKey:
+    base = &randomKey;
     break;
   }
   // A graph writes only where its outputs and allocations lie.
@@ -110,7 +129,7 @@ static void runGraph(const Task &task, const rondo_layer &layer,
 
 void runTask(const Task &task, const rondo_layer &layer,
              const rondo_task &buffers) {
-  const Spaces spaces(buffers, task.constants);
+  const Spaces spaces(layer, buffers, task.constants);
   if (task.graph)
     runGraph(task, layer, spaces);
   for (int32_t c = 0; c < task.numCopies; ++c) {

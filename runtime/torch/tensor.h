@@ -60,9 +60,8 @@ struct Allocation {
 /// Addresses of the spaces of a task.
 class Spaces {
 public:
-  Spaces(const rondo_task &buffers, const unsigned char *constants)
-      : buffers(&buffers), constants(constants),
-        lossScale(static_cast<float>(buffers.loss_scale)) {}
+  Spaces(const rondo_layer &layer, const rondo_task &buffers,
+         const unsigned char *constants);
 
   char *at(const Place &place) const;
 
@@ -70,6 +69,7 @@ private:
   const rondo_task *buffers;
   const unsigned char *constants;
   float lossScale;
+  uint64_t randomKey;
 };
 
 /// The allocations of a run: recorded, or at places known before.

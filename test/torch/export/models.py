@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as functional
 from torch import nn
 
+import architectures
+
 SAMPLES, TOKENS, VOCAB = 2, 32, 256
 
 
@@ -93,22 +95,6 @@ def mixing(width: int = 32) -> dict[str, nn.Module]:
     }
 
 
-class OfTransformers(nn.Module):
-    """A decoder layer of transformers, with its rotary positions."""
-
-    def __init__(self, layer: nn.Module, rotary: nn.Module, width: int):
-        super().__init__()
-        self.layer = layer
-        positions = torch.arange(TOKENS)[None]
-        cos, sin = rotary(torch.zeros(1, TOKENS, width), positions)
-        self.register_buffer("cos", cos, persistent=False)
-        self.register_buffer("sin", sin, persistent=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.layer(x, position_embeddings=(self.cos, self.sin), attention_mask=None)
-        return y[0] if isinstance(y, tuple) else y
-
-
 class Normalised(nn.Module):
     def __init__(self, norm: nn.Module, head: nn.Module):
         super().__init__()
@@ -140,15 +126,22 @@ def of_transformers(kind: str) -> dict[str, nn.Module]:
         whole = transformers.Qwen3ForCausalLM(
             transformers.Qwen3Config(head_dim=16, **sizes)
         )
-    width = sizes["hidden_size"]
+    positions = torch.arange(TOKENS)[None]
+    cos, sin = whole.model.rotary_emb(torch.zeros(1, TOKENS, 64), positions)
     return {
         "embedding": whole.model.embed_tokens,
         **{
-            f"l{i}": OfTransformers(layer, whole.model.rotary_emb, width)
+            f"l{i}": architectures.Rotated(layer, cos, sin)
             for i, layer in enumerate(whole.model.layers)
         },
         "head": Normalised(whole.model.norm, whole.lm_head),
     }
+
+
+def between(**layers: nn.Module) -> dict[str, nn.Module]:
+    """A model of these layers, from tokens to tokens."""
+    width = architectures.WIDTH
+    return {"embedding": Embedding(width), **layers, "head": Head(width)}
 
 
 MODELS = {
@@ -156,4 +149,30 @@ MODELS = {
     "mixing": mixing,
     "llama": lambda: of_transformers("llama"),
     "qwen3": lambda: of_transformers("qwen3"),
+    "convolutions": lambda: between(
+        c0=architectures.Image(architectures.Convolutions())
+    ),
+    "gpt2": lambda: between(g0=architectures.gpt2()),
+    "bert": lambda: between(
+        masks=architectures.Masks(), b0=architectures.Bert(), first=architectures.First()
+    ),
+    "vit": lambda: between(
+        patches=architectures.Patches(),
+        v0=architectures.vit(),
+        last=architectures.WithoutClass(),
+    ),
+    "resnet": lambda: between(stem=architectures.Stem().eval(), r0=architectures.resnet()),
+    "mixtral-batched": lambda: between(x0=architectures.experts("mixtral", "batched_mm")),
+    "mixtral-grouped": lambda: between(x0=architectures.experts("mixtral", "grouped_mm")),
+    "qwen3-moe": lambda: between(x0=architectures.experts("qwen3", "grouped_mm")),
+    "mamba": lambda: between(m0=architectures.Mamba()),
+    "lstm": lambda: between(r0=architectures.Recurrent(nn.LSTM)),
+    "gru": lambda: between(r0=architectures.Recurrent(nn.GRU)),
+    "dropout": lambda: between(e0=architectures.encoder(0.2), e1=architectures.encoder(0.2)),
+    "encoder-decoder": lambda: between(
+        e0=architectures.encoder(), d0=architectures.Decoder(), d1=architectures.Decoder()
+    ),
 }
+
+#: Edges of models whose layers are not a chain.
+INPUTS = {"encoder-decoder": {"d0": ["embedding", "e0"], "d1": ["d0", "e0"]}}

@@ -28,8 +28,23 @@ int32_t aoti_torch_cpu_bmm_out(Tensor *, Tensor *, Tensor *);
 int32_t aoti_torch_cpu_addmm_out(Tensor *, Tensor *, Tensor *, Tensor *, double,
                                  double);
 int32_t aoti_torch_cpu_cumsum(Tensor *, int64_t, int32_t *, Tensor **);
+int32_t aoti_torch_cpu_sort_stable(Tensor *, int32_t *, int64_t, int32_t,
+                                   Tensor **, Tensor **);
+int32_t aoti_torch_cpu_histc(Tensor *, int64_t, double, double, Tensor **);
+int32_t aoti_torch_cpu__grouped_mm(Tensor *, Tensor *, Tensor **, Tensor **,
+                                   int32_t *, Tensor **);
 int32_t aoti_torch_cpu_topk(Tensor *, int64_t, int64_t, int32_t, int32_t,
                             Tensor **, Tensor **);
+int32_t aoti_torch_cpu_convolution(Tensor *, Tensor *, Tensor **,
+                                   const int64_t *, int64_t, const int64_t *,
+                                   int64_t, const int64_t *, int64_t, int32_t,
+                                   const int64_t *, int64_t, int64_t,
+                                   Tensor **);
+int32_t aoti_torch_cpu_convolution_backward(
+    Tensor *, Tensor *, Tensor *, const int64_t **, int64_t, const int64_t *,
+    int64_t, const int64_t *, int64_t, const int64_t *, int64_t, int32_t,
+    const int64_t *, int64_t, int64_t, const int32_t *, int64_t, Tensor **,
+    Tensor **, Tensor **);
 int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
     Tensor *, Tensor *, Tensor *, double, int32_t, Tensor **, double *,
     Tensor **, Tensor **);
@@ -147,6 +162,33 @@ TEST(TorchTask, PutsResultsInPlace) {
   }
 }
 
+/// The key that a task of this layer and micro-batch gets.
+int64_t randomKey(const char *layerName, int64_t microbatch) {
+  Graph graph{"key", create, [](void *, Tensor **inputs, Tensor **outputs) {
+                outputs[0] = inputs[0];
+                return int32_t(0);
+              }};
+  const Value key{{Space::RandomKey, 0, 0}, 4, 1, {1}, {1}};
+  const Value output{{Space::Output, 0, 0}, 4, 1, {1}, {1}};
+  int64_t found = 0;
+  rondo_layer layer{};
+  layer.name = layerName;
+  rondo_task buffers{};
+  buffers.output = &found;
+  buffers.microbatch = microbatch;
+  runTask({&graph, &key, 1, &output, 1, nullptr, 0, nullptr, 0, nullptr}, layer,
+          buffers);
+  return found;
+}
+
+// The first number is what rondo.torch computes for eager execution.
+TEST(TorchTask, GivesRandomKeysOfLayerAndMicrobatch) {
+  EXPECT_EQ(randomKey("h0", 3), 2253693827448477238);
+  EXPECT_EQ(randomKey("h0", 3), randomKey("h0", 3));
+  EXPECT_NE(randomKey("h0", 4), randomKey("h0", 3));
+  EXPECT_NE(randomKey("h1", 3), randomKey("h0", 3));
+}
+
 TEST(TorchTask, LoadsAGraphOnce) {
   TwiceTask task(true);
   const int before = numLoaded;
@@ -252,6 +294,77 @@ TEST(TorchTask, AddsToWhatIsThere) {
   EXPECT_NEAR(z[7], 2 * bias[3] + 0.5 * productAt(a, b, 1, 3), 1e-5);
 }
 
+/// Products of three groups, the second of which is empty, against a loop over
+/// all elements: `a` and `b` are matrices, or have one for each group.
+void checkGroups(std::vector<int64_t> aSizes, std::vector<int64_t> aStrides,
+                 std::vector<int64_t> bSizes) {
+  std::vector<float> x = randomly(512, 1), y = randomly(512, 2);
+  Tensor a = over(x, aSizes, aStrides), b = over(y, bSizes);
+  int32_t ends[] = {3, 3, 7};
+  Tensor groups{};
+  groups.storage = reinterpret_cast<char *>(ends);
+  groups.dtype = 3;
+  groups.numDims = 1;
+  groups.sizes[0] = 3;
+  groups.strides[0] = 1;
+  Tensor *given = &groups, *out = nullptr;
+  ASSERT_EQ(aoti_torch_cpu__grouped_mm(&a, &b, &given, nullptr, nullptr, &out),
+            0);
+  const bool aHas = aSizes.size() == 3, bHas = bSizes.size() == 3;
+  const int64_t rows = aSizes[aHas], inner = aSizes[aHas + 1];
+  const int64_t columns = bSizes[bHas + 1];
+  auto element = [](const Tensor &of, int64_t g, int64_t i, int64_t j) {
+    const int32_t d = of.numDims - 2;
+    return of.floats()[(d ? g * of.strides[0] : 0) + i * of.strides[d] +
+                       j * of.strides[d + 1]];
+  };
+  for (int64_t g = 0; g < 3; ++g)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) {
+        const int64_t first = g == 0 ? 0 : ends[g - 1];
+        auto isIn = [&](int64_t k) { return k >= first && k < ends[g]; };
+        if ((bHas && !isIn(i)) || (aHas && !isIn(j)))
+          continue;
+        float sum = 0;
+        for (int64_t k = 0; k < inner; ++k)
+          if (aHas || bHas || isIn(k))
+            sum += element(a, g, i, k) * element(b, g, k, j);
+        ASSERT_NEAR(element(*out, g, i, j), sum, 1e-5)
+            << g << " " << i << " " << j;
+      }
+  deleteTensor(out);
+}
+
+TEST(TorchTask, MultipliesGroups) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  checkGroups({9, 5}, {}, {3, 5, 4});
+  checkGroups({9, 5}, {1, 9}, {3, 5, 4});
+  checkGroups({3, 4, 5}, {}, {5, 9});
+  checkGroups({5, 9}, {1, 5}, {9, 6});
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, LeavesRowsOfNoGroupAtZero) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x(8, 1), y(4, 1);
+  Tensor a = over(x, {4, 2}), b = over(y, {1, 2, 2}), groups{};
+  int32_t end = 3;
+  groups.storage = reinterpret_cast<char *>(&end);
+  groups.dtype = 3;
+  groups.numDims = 1;
+  groups.sizes[0] = 1;
+  Tensor *given = &groups, *out = nullptr;
+  ASSERT_EQ(aoti_torch_cpu__grouped_mm(&a, &b, &given, nullptr, nullptr, &out),
+            0);
+  EXPECT_EQ(out->strides[0], 4) << "rows begin at multiples of 16 bytes";
+  EXPECT_EQ(out->floats()[2 * 4 + 1], 2);
+  EXPECT_EQ(out->floats()[3 * 4 + 1], 0);
+  deleteTensor(out);
+  Allocator::here() = nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // Operations along a dimension.
 //===----------------------------------------------------------------------===//
@@ -270,6 +383,58 @@ TEST(TorchTask, AddsUpAlongADimension) {
   ASSERT_EQ(aoti_torch_cpu_cumsum(&tensor, -1, nullptr, &sums), 0);
   EXPECT_EQ(sums->floats()[1], 3);
   deleteTensor(sums);
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, AddsUpInAnotherType) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x = {2, 0, 3};
+  Tensor tensor = over(x, {3}), *sums = nullptr;
+  int32_t int32 = 3, float64 = 7;
+  ASSERT_EQ(aoti_torch_cpu_cumsum(&tensor, 0, &int32, &sums), 0);
+  const auto *found = reinterpret_cast<const int32_t *>(sums->data());
+  EXPECT_EQ(std::vector<int32_t>(found, found + 3),
+            (std::vector<int32_t>{2, 2, 5}));
+  deleteTensor(sums);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(aoti_torch_cpu_cumsum(&tensor, 0, &float64, &sums), 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "rondo.torch: cumsum takes and gives fp32, int32 and int64\n");
+  deleteTensor(sums);
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, SortsWithEqualValuesInOrder) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x = {2, NAN, 1, 2, 1, 3};
+  Tensor tensor = over(x, {6}), *values = nullptr, *places = nullptr;
+  auto order = [&](int32_t descending) {
+    EXPECT_EQ(aoti_torch_cpu_sort_stable(&tensor, nullptr, 0, descending,
+                                         &values, &places),
+              0);
+    const auto *index = reinterpret_cast<const int64_t *>(places->data());
+    std::vector<int64_t> result(index, index + 6);
+    EXPECT_EQ(values->floats()[2], 2) << descending;
+    deleteTensor(values);
+    deleteTensor(places);
+    return result;
+  };
+  EXPECT_EQ(order(0), (std::vector<int64_t>{2, 4, 0, 3, 5, 1}));
+  EXPECT_EQ(order(1), (std::vector<int64_t>{1, 5, 0, 3, 2, 4}));
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, CountsValuesInBins) {
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  std::vector<float> x = {0, 1, 1, 3, 2.9f, -1, 4, NAN};
+  Tensor tensor = over(x, {8}), *counts = nullptr;
+  ASSERT_EQ(aoti_torch_cpu_histc(&tensor, 4, 0, 3, &counts), 0);
+  EXPECT_EQ(std::vector<float>(counts->floats(), counts->floats() + 4),
+            (std::vector<float>{1, 2, 0, 2}));
+  deleteTensor(counts);
   Allocator::here() = nullptr;
 }
 
@@ -300,16 +465,27 @@ TEST(TorchTask, TakesTheLargestAndOfEqualOnesTheFirst) {
 //===----------------------------------------------------------------------===//
 
 /// [samples, heads, tokens, width] as PyTorch's linear layers leave it: the
-/// heads of a token side by side.
+/// heads of a token side by side, and the tokens of a sample, or the samples of
+/// a token.
 struct HeadsOf {
   int64_t samples, heads, tokens, width;
+  bool hasTokensFirst = false;
   int64_t count() const { return samples * heads * tokens * width; }
   Tensor tensor(std::vector<float> &memory) const {
+    const int64_t row = heads * width;
     return over(memory, {samples, heads, tokens, width},
-                {heads * tokens * width, width, heads * width, 1});
+                {hasTokensFirst ? row : row * tokens, width,
+                 hasTokensFirst ? row * samples : row, 1});
   }
   int64_t at(int64_t s, int64_t h, int64_t t, int64_t w) const {
-    return ((s * tokens + t) * heads + h) * width + w;
+    const int64_t token = hasTokensFirst ? t * samples + s : s * tokens + t;
+    return (token * heads + h) * width + w;
+  }
+  /// The place of an element that is at `i` if the tokens of a sample lie side
+  /// by side.
+  int64_t placeOf(int64_t i) const {
+    const int64_t token = i / (heads * width);
+    return at(token / tokens, i / width % heads, token % tokens, i % width);
   }
 };
 
@@ -359,6 +535,8 @@ void checkAttention(const Shapes &of) {
   ASSERT_EQ(aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
                 &tq, &tk, &tv, 0, of.isCausal, nullptr, nullptr, &out, &sums),
             0);
+  EXPECT_TRUE(std::equal(tq.strides, tq.strides + 4, out->strides))
+      << "an output has the layout of its queries";
   ASSERT_EQ(aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu_backward(
                 &tWeights, &tq, &tk, &tv, out, sums, 0, of.isCausal, nullptr,
                 nullptr, &grads[0], &grads[1], &grads[2]),
@@ -368,9 +546,11 @@ void checkAttention(const Shapes &of) {
     found += double(out->floats()[i]) * weights[i];
   EXPECT_NEAR(found, weighted(of, q, k, v, weights), 1e-4);
   std::vector<float> *values[3] = {&q, &k, &v};
+  const HeadsOf *shapes[3] = {&of.q, &of.k, &of.v};
   for (int which = 0; which < 3; ++which)
-    for (int64_t i = 0; i < int64_t(values[which]->size()); i += 7) {
-      float &value = (*values[which])[i];
+    for (int64_t i = 0; i < shapes[which]->count(); i += 7) {
+      // Gradients have the tokens of a sample side by side.
+      float &value = (*values[which])[shapes[which]->placeOf(i)];
       const float kept = value, step = 1e-2f;
       value = kept + step;
       const double more = weighted(of, q, k, v, weights);
@@ -399,6 +579,11 @@ TEST(TorchTask, AttendsToOtherTokens) {
   checkAttention({{1, 2, 5, 4}, {1, 2, 11, 4}, {1, 2, 11, 4}, false});
 }
 
+TEST(TorchTask, AttendsToTokensWithSamplesSideBySide) {
+  const HeadsOf heads{3, 2, 9, 4, true};
+  checkAttention({heads, heads, heads, true});
+}
+
 TEST(TorchTask, RefusesAttentionThatItDoesNotHave) {
   std::vector<float> memory(64);
   const HeadsOf heads{1, 1, 2, 4};
@@ -413,6 +598,223 @@ TEST(TorchTask, RefusesAttentionThatItDoesNotHave) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "rondo.torch: attention has no dropout\n");
   Allocator::here() = nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Convolutions.
+//===----------------------------------------------------------------------===//
+
+/// A convolution over images; `isSequence` drops the first spatial dimension.
+struct Convolved {
+  std::array<int64_t, 4> input, weight;
+  std::array<int64_t, 2> stride = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  int64_t groups = 1;
+  bool isSequence = false;
+  std::vector<int64_t> inputStrides = {}, outGradStrides = {};
+
+  int64_t out(int d) const {
+    return (input[2 + d] + 2 * padding[d] - dilation[d] * (weight[2 + d] - 1) -
+            1) /
+               stride[d] +
+           1;
+  }
+  std::array<int64_t, 4> output() const {
+    return {input[0], weight[0], out(0), out(1)};
+  }
+  /// Calls each(n, o, y, x, w, i, j) for each pair of an output and an input
+  /// pixel: w is the channel of the weight, i and j its place.
+  template <typename Each> void forAll(const Each &each) const {
+    for (int64_t n = 0; n < input[0]; ++n)
+      for (int64_t o = 0; o < weight[0]; ++o)
+        for (int64_t y = 0; y < out(0); ++y)
+          for (int64_t x = 0; x < out(1); ++x)
+            for (int64_t w = 0; w < weight[1]; ++w)
+              for (int64_t i = 0; i < weight[2]; ++i)
+                for (int64_t j = 0; j < weight[3]; ++j)
+                  each(n, o, y, x, w, i, j);
+  }
+  Tensor tensor(std::vector<float> &memory, const std::array<int64_t, 4> &sizes,
+                const std::vector<int64_t> &strides = {}) const {
+    if (!isSequence)
+      return over(memory, {sizes.begin(), sizes.end()}, strides);
+    return over(memory, {sizes[0], sizes[1], sizes[3]}, strides);
+  }
+};
+
+int64_t countOf(const std::array<int64_t, 4> &sizes) {
+  return sizes[0] * sizes[1] * sizes[2] * sizes[3];
+}
+
+/// The element [n, c, y, x].
+float &at(const Tensor &tensor, int64_t n, int64_t c, int64_t y, int64_t x) {
+  const int64_t *strides = tensor.strides;
+  return tensor.floats()[n * strides[0] + c * strides[1] +
+                         (tensor.numDims == 4 ? y * strides[2] : 0) +
+                         x * strides[tensor.numDims - 1]];
+}
+
+void expectNear(const Tensor &found, const std::vector<double> &expected,
+                const std::array<int64_t, 4> &sizes) {
+  double most = 0;
+  for (const double value : expected)
+    most = std::max(most, std::abs(value));
+  size_t k = 0;
+  for (int64_t n = 0; n < sizes[0]; ++n)
+    for (int64_t c = 0; c < sizes[1]; ++c)
+      for (int64_t y = 0; y < sizes[2]; ++y)
+        for (int64_t x = 0; x < sizes[3]; ++x, ++k)
+          ASSERT_NEAR(at(found, n, c, y, x), expected[k], 1e-6 * most)
+              << n << " " << c << " " << y << " " << x;
+}
+
+/// All results against a plain loop in fp64.
+struct ConvolutionResults {
+  std::vector<double> output, input, weight, bias;
+};
+
+ConvolutionResults plainly(const Convolved &of, const Tensor &input,
+                           const Tensor &weight, const Tensor &outGrad,
+                           const std::vector<float> &bias) {
+  const std::array<int64_t, 4> sizes = of.output();
+  ConvolutionResults result{std::vector<double>(countOf(sizes)),
+                            std::vector<double>(countOf(of.input)),
+                            std::vector<double>(countOf(of.weight)),
+                            std::vector<double>(sizes[1])};
+  for (int64_t k = 0; k < countOf(sizes); ++k) {
+    const int64_t pixels = sizes[2] * sizes[3], o = k / pixels % sizes[1];
+    result.output[k] = bias.empty() ? 0 : bias[o];
+    result.bias[o] += at(outGrad, k / pixels / sizes[1], o,
+                         k / sizes[3] % sizes[2], k % sizes[3]);
+  }
+  of.forAll([&](int64_t n, int64_t o, int64_t y, int64_t x, int64_t w,
+                int64_t i, int64_t j) {
+    const int64_t c = o / (sizes[1] / of.groups) * of.weight[1] + w;
+    const int64_t inY = y * of.stride[0] + i * of.dilation[0] - of.padding[0];
+    const int64_t inX = x * of.stride[1] + j * of.dilation[1] - of.padding[1];
+    if (inY < 0 || inX < 0 || inY >= of.input[2] || inX >= of.input[3])
+      return;
+    const int64_t k = ((n * sizes[1] + o) * sizes[2] + y) * sizes[3] + x;
+    const int64_t in =
+        ((n * of.input[1] + c) * of.input[2] + inY) * of.input[3] + inX;
+    const int64_t tap =
+        ((o * of.weight[1] + w) * of.weight[2] + i) * of.weight[3] + j;
+    const double value = at(input, n, c, inY, inX),
+                 factor = at(weight, o, w, i, j);
+    const double grad = at(outGrad, n, o, y, x);
+    result.output[k] += value * factor;
+    result.input[in] += factor * grad;
+    result.weight[tap] += value * grad;
+  });
+  return result;
+}
+
+void checkConvolution(const Convolved &of, bool hasBias = true,
+                      bool expectChannelsLast = false) {
+  std::vector<float> x = randomly(countOf(of.input), 1),
+                     w = randomly(countOf(of.weight), 2), b,
+                     g = randomly(countOf(of.output()), 3);
+  if (hasBias)
+    b = randomly(of.weight[0], 4);
+  Tensor input = of.tensor(x, of.input, of.inputStrides),
+         weight = of.tensor(w, of.weight),
+         outGrad = of.tensor(g, of.output(), of.outGradStrides),
+         bias = over(b, {of.weight[0]});
+  Tensor *biasGiven = hasBias ? &bias : nullptr;
+  const ConvolutionResults expected = plainly(of, input, weight, outGrad, b);
+  Allocator allocator;
+  Allocator::here() = &allocator;
+  const int first = of.isSequence ? 1 : 0;
+  const int64_t dims = 2 - first, zeros[2] = {};
+  Tensor *out = nullptr, *inputGrad = nullptr, *weightGrad = nullptr,
+         *biasGrad = nullptr;
+  ASSERT_EQ(aoti_torch_cpu_convolution(
+                &input, &weight, hasBias ? &biasGiven : nullptr,
+                &of.stride[first], dims, &of.padding[first], dims,
+                &of.dilation[first], dims, 0, zeros, dims, of.groups, &out),
+            0);
+  expectNear(*out, expected.output, of.output());
+  EXPECT_EQ(out->strides[1] == 1, expectChannelsLast);
+  auto backward = [&](const int32_t (&mask)[3], Tensor **results0,
+                      Tensor **results1, Tensor **results2) {
+    return aoti_torch_cpu_convolution_backward(
+        &outGrad, &input, &weight, nullptr, 1, &of.stride[first], dims,
+        &of.padding[first], dims, &of.dilation[first], dims, 0, zeros, dims,
+        of.groups, mask, 3, results0, results1, results2);
+  };
+  ASSERT_EQ(backward({1, 0, 0}, &inputGrad, nullptr, nullptr), 0);
+  expectNear(*inputGrad, expected.input, of.input);
+  ASSERT_EQ(backward({0, 1, 1}, nullptr, &weightGrad, &biasGrad), 0);
+  expectNear(*weightGrad, expected.weight, of.weight);
+  for (int64_t c = 0; c < of.weight[0]; ++c)
+    ASSERT_NEAR(biasGrad->floats()[c], expected.bias[c], 1e-3);
+  for (Tensor *tensor : {out, inputGrad, weightGrad, biasGrad})
+    deleteTensor(tensor);
+  Allocator::here() = nullptr;
+}
+
+TEST(TorchTask, ConvolvesImages) {
+  checkConvolution({{2, 3, 5, 7}, {4, 3, 3, 2}});
+  checkConvolution({{2, 3, 7, 7}, {4, 3, 3, 2}, {2, 1}, {1, 2}, {2, 3}}, false);
+  // As patches, whose last pixels are left out.
+  checkConvolution({{1, 2, 9, 8}, {4, 2, 4, 4}, {4, 4}});
+  // More padding than the kernel reaches over.
+  checkConvolution({{1, 1, 2, 2}, {1, 1, 2, 2}, {1, 3}, {3, 4}});
+}
+
+TEST(TorchTask, ConvolvesGroups) {
+  checkConvolution({{2, 4, 5, 5}, {6, 2, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 2});
+  checkConvolution({{2, 4, 5, 5}, {4, 1, 3, 3}, {1, 1}, {1, 1}, {1, 1}, 4});
+}
+
+TEST(TorchTask, ConvolvesSequences) {
+  checkConvolution(
+      {{2, 3, 1, 9}, {4, 3, 1, 4}, {1, 2}, {0, 3}, {1, 2}, 1, true});
+  // Tokens before channels, as after a transpose: only images have results of
+  // such a layout.
+  checkConvolution({{2, 3, 1, 9},
+                    {4, 3, 1, 3},
+                    {1, 1},
+                    {0, 1},
+                    {1, 1},
+                    1,
+                    true,
+                    {27, 1, 3},
+                    {36, 1, 4}});
+}
+
+TEST(TorchTask, ConvolvesMoreThanABlock) {
+  checkConvolution({{1, 8, 50, 50}, {2, 8, 3, 3}, {1, 1}, {1, 1}});
+}
+
+TEST(TorchTask, KeepsChannelsLast) {
+  checkConvolution({{2, 3, 5, 7},
+                    {4, 3, 3, 3},
+                    {1, 1},
+                    {1, 1},
+                    {1, 1},
+                    1,
+                    false,
+                    {105, 1, 21, 3}},
+                   true, true);
+}
+
+TEST(TorchTask, RefusesConvolutionsThatItDoesNotHave) {
+  std::vector<float> memory(64);
+  Tensor input = over(memory, {1, 1, 2, 2, 2}), weight = input, *out = nullptr;
+  const int64_t ones[3] = {1, 1, 1}, zeros[3] = {};
+  auto convolve = [&](int32_t transposed) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(aoti_torch_cpu_convolution(&input, &weight, nullptr, ones, 3,
+                                         zeros, 3, ones, 3, transposed, zeros,
+                                         3, 1, &out),
+              1);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(convolve(0), "rondo.torch: a convolution has one or two "
+                         "dimensions, and samples\n");
+  EXPECT_EQ(convolve(1), "rondo.torch: a convolution is not transposed\n");
+  input.dtype = 7;
+  EXPECT_EQ(convolve(0), "rondo.torch: a convolution takes fp32 tensors\n");
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 from .joint import Refusal
 from .model import Model, read_model
+from .random_numbers import HashedRandom
 from .stages import export_stages
 
-__all__ = ["Model", "Refusal", "export_stages", "read_model"]
+__all__ = ["HashedRandom", "Model", "Refusal", "export_stages", "read_model"]

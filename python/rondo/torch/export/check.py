@@ -12,8 +12,9 @@ from typing import Sequence
 import torch
 
 from .joint import Layer, Refusal
-from .library import write_contents
-from .tasks import Body, aligned
+from .library import PROBED, write_contents
+from .random_numbers import HashedRandom
+from .tasks import Body, Place, Region, aligned, edge_places
 
 #: Largest difference that is taken for rounding, relative to the largest gradient
 #: of the layer.
@@ -35,39 +36,46 @@ class Buffers:
     """The buffers of a layer's tasks, in a file that a probe reads and writes."""
 
     def __init__(self, body: Body, layer: Layer, path: Path):
-        edge = sum(aligned(x.numel() * x.element_size()) for x in layer.inputs)
-        is_inner = not layer.is_first
         self.sizes = {
-            "weights": body.weight_bytes,
-            "gradients": body.weight_bytes,
-            "saved_for_input_grad": body.saved_for_input_grad_bytes,
-            "saved_for_weight_grad": body.saved_for_weight_grad_bytes,
-            "inputs": edge if is_inner else 0,
-            "input_grads": edge if is_inner else 0,
-            "output": body.output_bytes,
-            "output_grad": body.output_bytes,
-            "workspace": body.workspace_bytes,
-            "data": 0 if is_inner and layer.targets is None else _data(layer).numel() * 4,
-            "loss": 4 if layer.loss_fn is not None else 0,
+            ("weights", 0): body.weight_bytes,
+            ("gradients", 0): body.weight_bytes,
+            ("saved_for_input_grad", 0): body.saved_for_input_grad_bytes,
+            ("saved_for_weight_grad", 0): body.saved_for_weight_grad_bytes,
+            ("output", 0): body.output_bytes,
+            ("output_grad", 0): body.output_bytes,
+            ("workspace", 0): body.workspace_bytes,
+            ("data", 0): _data(layer).numel() * 4 if _has_data(layer) else 0,
+            ("loss", 0): 4 if layer.loss_fn is not None else 0,
         }
+        for space in ("inputs", "input_grads"):
+            for index, size in enumerate(edge_places(layer, space)[1]):
+                self.sizes[space, index] = size
         # A byte that nothing writes stays part of a NaN, which the comparison finds.
         self.values = {
-            name: bytearray(b"\xff" * size) for name, size in self.sizes.items()
+            buffer: bytearray(b"\xff" * size) for buffer, size in self.sizes.items()
         }
         self.path = path
 
-    def put(self, name: str, offset: int, tensor: torch.Tensor) -> None:
+    def put(self, place: Place, tensor: torch.Tensor) -> None:
         raw = tensor.detach().contiguous().numpy().tobytes()
-        self.values[name][offset : offset + len(raw)] = raw
+        memory = self.values[place.space, place.index]
+        memory[place.offset : place.offset + len(raw)] = raw
 
-    def get(self, name: str, offset: int, like: torch.Tensor) -> torch.Tensor:
+    def get(self, place: Place, like: torch.Tensor) -> torch.Tensor:
         size = like.numel() * like.element_size()
-        raw = bytearray(self.values[name][offset : offset + size])
+        memory = self.values[place.space, place.index]
+        raw = bytearray(memory[place.offset : place.offset + size])
         return torch.frombuffer(raw, dtype=like.dtype).reshape(like.shape)
 
+    def forget(self, *spaces: str) -> None:
+        """What a task may not read."""
+        for buffer, size in self.sizes.items():
+            if buffer[0] in spaces:
+                self.values[buffer] = bytearray(b"\xff" * size)
+
     def run(self, probe: Path, body: str, kind: str, loss_scale: float) -> None:
-        self.values["workspace"] = bytearray(b"\xff" * self.sizes["workspace"])
-        lines = [f"{name} 0 {size}" for name, size in self.sizes.items()]
+        self.forget("workspace")
+        lines = [f"{name} {index} {size}" for (name, index), size in self.sizes.items()]
         begin = write_contents(self.path, lines, [bytes(v) for v in self.values.values()])
         done = subprocess.run(
             [str(probe), "run", body, kind, str(self.path), str(loss_scale)],
@@ -79,10 +87,9 @@ class Buffers:
             raise RuntimeError(done.stderr.strip() or f"the probe ended with {done.returncode}")
         raw = self.path.read_bytes()[begin:]
         place = 0
-        for name, size in self.sizes.items():
-            self.values[name] = bytearray(raw[place : place + size])
+        for buffer, size in self.sizes.items():
+            self.values[buffer] = bytearray(raw[place : place + size])
             place += aligned(size)
-
 
     def measure(self, probe: Path, body: str, kind: str) -> int:
         """The median time in ns of a task on the buffers that its last run left."""
@@ -96,6 +103,10 @@ class Buffers:
             raise RuntimeError(done.stderr.strip())
         # The first runs load the graph and touch memory.
         return int(statistics.median([int(n) for n in done.stdout.split()][2:]))
+
+
+def _has_data(layer: Layer) -> bool:
+    return layer.is_first or layer.targets is not None
 
 
 def _data(layer: Layer) -> torch.Tensor:
@@ -112,38 +123,37 @@ def check_layer(
     outputs, expected, grads, given = _eager(layer, loss_scale)
     buffers = Buffers(body, layer, folder / f"{layer.name}.buffers")
     for tensor, parameter, offset in body.weights:
-        buffers.put("weights", offset, parameter)
+        buffers.put(Place("weights", offset), parameter)
     _put_edges(buffers, layer, given)
-    buffers.values["gradients"] = bytearray(len(buffers.values["gradients"]))
+    gradients = "gradients", 0
+    buffers.values[gradients] = bytearray(body.weight_bytes)
     buffers.run(probe, name, "F", loss_scale)
     times = [buffers.measure(probe, name, "F")]
     found = _outputs(buffers, layer, outputs)
     output_error = _difference(found, outputs)
     # Inputs and outputs may be gone when I runs, what I reads when W does.
-    for gone in ("inputs", "output", "data"):
-        buffers.values[gone] = bytearray(b"\xff" * buffers.sizes[gone])
+    buffers.forget("inputs", "output", "data")
     buffers.run(probe, name, "I", loss_scale)
     times.append(buffers.measure(probe, name, "I"))
     input_grads = _input_grads(buffers, layer)
-    for gone in ("output_grad", "input_grads", "saved_for_input_grad"):
-        buffers.values[gone] = bytearray(b"\xff" * buffers.sizes[gone])
+    buffers.forget("output_grad", "input_grads", "saved_for_input_grad")
     before = {k: bytearray(v) for k, v in buffers.values.items()}
     buffers.run(probe, name, "W", loss_scale)
     buffers.run(probe, name, "W", loss_scale)
-    twice = buffers.values["gradients"]
+    twice = buffers.values[gradients]
     buffers.values = before
     buffers.run(probe, name, "W_copied", loss_scale)
-    once = bytearray(buffers.values["gradients"])
+    once = bytearray(buffers.values[gradients])
     buffers.run(probe, name, "W_copied", loss_scale)
-    if twice != buffers.values["gradients"]:
+    if twice != buffers.values[gradients]:
         raise Refusal(
             f"layer '{layer.name}': gradients differ when W writes them in place"
         )
     times.append(buffers.measure(probe, name, "W"))
     buffers.path.unlink()
-    buffers.values["gradients"] = once
+    buffers.values[gradients] = once
     weight_grads = [
-        buffers.get("gradients", offset, parameter.detach())
+        buffers.get(Place("gradients", offset), parameter.detach())
         for _, parameter, offset in body.weights
     ]
     gradient_error = _difference(
@@ -174,7 +184,8 @@ def _eager(
         for x in layer.inputs
     ]
     values = dict(layer.parameters) | dict(layer.buffers)
-    outputs = layer.call(values, inputs, layer.targets)
+    with HashedRandom(PROBED):
+        outputs = layer.call(values, inputs, layer.targets)
     floats = [x for x in outputs if x.is_floating_point()]
     generator = torch.Generator().manual_seed(0)
     given = [torch.randn(x.shape, generator=generator) for x in floats]
@@ -193,44 +204,39 @@ def _eager(
     return [x.detach() for x in outputs], input_grads, grads, given
 
 
+def _output_places(layer: Layer, space: str) -> list[Place]:
+    region = Region(space)
+    return [region.add(x.numel() * x.element_size()) for x in layer.outputs]
+
+
 def _put_edges(buffers: Buffers, layer: Layer, given: Sequence[torch.Tensor]) -> None:
-    if layer.is_first or layer.targets is not None:
-        buffers.put("data", 0, _data(layer).to(torch.int32))
-    if not layer.is_first:
-        place = 0
-        for tensor in layer.inputs:
-            stored = tensor if tensor.is_floating_point() else tensor.to(torch.int32)
-            buffers.put("inputs", place, stored)
-            place += aligned(stored.numel() * stored.element_size())
+    if _has_data(layer):
+        buffers.put(Place("data"), _data(layer).to(torch.int32))
+    for place, tensor in zip(edge_places(layer, "inputs")[0], layer.inputs):
+        buffers.put(place, tensor)
     if layer.loss_fn is None:
-        place, grads = 0, iter(given)
-        for tensor in layer.outputs:
+        grads = iter(given)
+        for place, tensor in zip(_output_places(layer, "output_grad"), layer.outputs):
             if tensor.is_floating_point():
-                buffers.put("output_grad", place, next(grads))
-            place += aligned(tensor.numel() * tensor.element_size())
+                buffers.put(place, next(grads))
 
 
 def _outputs(
     buffers: Buffers, layer: Layer, outputs: Sequence[torch.Tensor]
 ) -> list[torch.Tensor]:
     if layer.loss_fn is not None:
-        return [buffers.get("loss", 0, outputs[0])]
-    found, place = [], 0
-    for tensor in layer.outputs:
-        found.append(buffers.get("output", place, tensor))
-        place += aligned(tensor.numel() * tensor.element_size())
-    return found
+        return [buffers.get(Place("loss"), outputs[0])]
+    places = _output_places(layer, "output")
+    return [buffers.get(p, x) for p, x in zip(places, layer.outputs)]
 
 
 def _input_grads(buffers: Buffers, layer: Layer) -> list[torch.Tensor]:
-    if layer.is_first:
-        return []
-    found, place = [], 0
-    for tensor in layer.inputs:
-        if tensor.is_floating_point():
-            found.append(buffers.get("input_grads", place, tensor))
-        place += aligned(tensor.numel() * tensor.element_size())
-    return found
+    places, _ = edge_places(layer, "input_grads")
+    return [
+        buffers.get(place, tensor)
+        for place, tensor in zip(places, layer.inputs)
+        if tensor.is_floating_point()
+    ]
 
 
 def _difference(

@@ -7,9 +7,11 @@ import hashlib
 import os
 import subprocess
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Sequence
 
 import torch
 
@@ -18,7 +20,7 @@ from .joint import Refusal
 from .tasks import Task
 
 #: Raised when the meaning of an object file changes.
-_VERSION = 1
+_VERSION = 2
 _HEADERS = (
     "torch/csrc/inductor/aoti_include/cpu.h",
     "torch/csrc/inductor/aoti_runtime/interface.h",
@@ -34,18 +36,42 @@ class Compiled:
 
     name: str
     path: Path
-    #: PyTorch's C functions that the graph calls.
-    functions: frozenset[str]
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """PyTorch's C functions that the graph calls."""
+        return _functions(self.path)
 
 
-def compile_task(task: Task, cache: Path) -> Compiled:
-    """The object file of a task's graph. Equal graphs are compiled once."""
+def compiled_task(task: Task, cache: Path) -> Compiled:
+    """The object file of a task's graph, which compile_tasks() makes."""
     name = f"rondo_graph_{_key(task)}"
-    path = cache / f"{name}.o"
-    if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        _compile(task, name, path)
-    return Compiled(name, path, _functions(path))
+    return Compiled(name, cache / f"{name}.o")
+
+
+def compile_tasks(tasks: Sequence[Task], cache: Path) -> None:
+    """Compiles graphs that are not in the cache, equal ones once.
+
+    PyTorch generates their code one after the other, while compilers run on all
+    processors.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    running: dict[str, Future[None]] = {}
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for task in tasks:
+            made = compiled_task(task, cache)
+            if made.name in running or made.path.exists():
+                continue
+            assert task.module is not None
+            source, how, others = private.generate(
+                task.module, _examples(task), in_place=task.kind != "W"
+            )
+            command = _command(how)
+            headers = _precompiled(command, cache)
+            command += ["-include", str(headers), "-c", str(source)]
+            running[made.name] = pool.submit(_compile, command, others, made)
+    for future in running.values():
+        future.result()
 
 
 def _key(task: Task) -> str:
@@ -70,20 +96,11 @@ def _examples(task: Task) -> list[torch.Tensor]:
     return found
 
 
-def _compile(task: Task, name: str, path: Path) -> None:
-    assert task.module is not None
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        source, how, others = private.generate(
-            task.module, _examples(task), in_place=task.kind != "W"
-        )
+def _compile(command: Sequence[str], others: Sequence[Path], made: Compiled) -> None:
+    with tempfile.TemporaryDirectory(dir=made.path.parent) as folder:
         work = Path(folder)
         object_file = work / "graph.o"
-        command = _command(how)
-        headers = _precompiled(command, path.parent)
-        _call(
-            [*command, "-include", str(headers), "-c", str(source)]
-            + ["-o", str(object_file)]
-        )
+        _call([*command, "-o", str(object_file)])
         joined = work / "joined.o"
         # All graphs define the same C functions and C++ classes: what is not
         # renamed becomes the object's own.
@@ -92,11 +109,11 @@ def _compile(task: Task, name: str, path: Path) -> None:
             + ["-o", str(joined), str(object_file), *map(str, others)]
         )
         renames = []
-        for old, new in zip(_GENERATED, (f"{name}_create", f"{name}_run")):
+        for old, new in zip(_GENERATED, (f"{made.name}_create", f"{made.name}_run")):
             renames += ["--redefine-sym", f"{old}={new}", f"--keep-global-symbol={new}"]
         _call(["objcopy", "--strip-debug", *renames, str(joined)])
         # Another process may have made the same file by now.
-        os.replace(joined, path)
+        os.replace(joined, made.path)
 
 
 def _command(how: dict[str, Any]) -> list[str]:

@@ -175,6 +175,8 @@ def choose_kept(joint: Joint) -> Kept:
     free = {*joint.parameters, *joint.constants}
     # A loss is scaled by one number, which every task gets.
     free |= {t for t in joint.tangents if t.meta["val"].dim() == 0}
+    if joint.key is not None:
+        free.add(joint.key)
     backward = descendants(joint.tangents)
     backward |= set(parameter_grads) | set(input_grads)
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Sequence, TypeVar
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
 from . import private
+from .calls import Calls, operation_of, place
+from .random_numbers import hash_random_numbers
 
 
 class Refusal(ValueError):
@@ -22,17 +24,23 @@ class Refusal(ValueError):
 class Layer:
     """A module with an example of its inputs.
 
-    `data` is the place in `inputs` of the one tensor that the data set gives, or
-    -1. `loss_fn` and `targets` make the last layer's loss.
+    `edges` are the outputs of other layers that it reads, and `inputs` all tensors
+    of these, or the data of the first layer, which has no edges. `loss_fn` and
+    `targets` make the last layer's loss.
     """
 
     name: str
     module: torch.nn.Module
+    edges: list[list[torch.Tensor]]
     inputs: list[torch.Tensor]
-    is_first: bool = False
     loss_fn: Callable[[Any, torch.Tensor], torch.Tensor] | None = None
     targets: torch.Tensor | None = None
     outputs: list[torch.Tensor] = field(default_factory=list)
+    calls: Calls = field(default_factory=Calls)
+
+    @property
+    def is_first(self) -> bool:
+        return not self.edges
 
     @property
     def parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
@@ -41,6 +49,22 @@ class Layer:
     @property
     def buffers(self) -> list[tuple[str, torch.Tensor]]:
         return list(self.module.named_buffers())
+
+    def run(self) -> list[torch.Tensor]:
+        """What the next layers take: dense tensors, whole numbers as int32."""
+        with torch.no_grad():
+            result = self.module(*self.inputs)
+        return [_as_output(x, False) for x in self._tensors(result)]
+
+    def _tensors(self, result: Any) -> list[torch.Tensor]:
+        leaves = tree_leaves(result)
+        for leaf in leaves:
+            if not isinstance(leaf, torch.Tensor):
+                raise Refusal(
+                    f"layer '{self.name}' returns a {type(leaf).__name__}, and only "
+                    "tensors go to the next layer"
+                )
+        return leaves
 
     def call(
         self,
@@ -57,14 +81,7 @@ class Layer:
         if self.loss_fn is not None:
             assert targets is not None and self.targets is not None
             result = self.loss_fn(result, targets.to(self.targets.dtype))
-        leaves = tree_leaves(result)
-        for leaf in leaves:
-            if not isinstance(leaf, torch.Tensor):
-                raise Refusal(
-                    f"layer '{self.name}' returns a {type(leaf).__name__}, and only "
-                    "tensors go to the next layer"
-                )
-        return leaves
+        return self._tensors(result)
 
 
 @dataclass
@@ -84,6 +101,8 @@ class Joint:
     outputs: list[Node]
     parameter_grads: list[Node | None]
     input_grads: list[Node | None]
+    #: What random numbers are computed from, if there are any.
+    key: Node | None = None
 
 
 def trace(layer: Layer) -> Joint:
@@ -93,14 +112,18 @@ def trace(layer: Layer) -> Joint:
     inputs = [_example(x, not layer.is_first) for x in layer.inputs]
     targets = [] if layer.targets is None else [layer.targets.to(torch.int32)]
 
+    # Outputs in memory of another tensor, which a graph cannot return.
+    shared: set[int] = set()
+
     def compute(*args: torch.Tensor) -> tuple[torch.Tensor, ...]:
         values = dict(zip(names + buffers, args))
         rest = args[len(values) :]
         outputs = layer.call(
             values, rest[: len(inputs)], rest[-1] if targets else None
         )
-        # An output that is an input would share its memory.
-        return tuple(x.clone() if _is_one_of(x, args) else x for x in outputs)
+        return tuple(
+            _as_output(x, index in shared) for index, x in enumerate(outputs)
+        )
 
     args = (
         *(p.detach().requires_grad_(p.requires_grad) for _, p in layer.parameters),
@@ -108,12 +131,16 @@ def trace(layer: Layer) -> Joint:
         *inputs,
         *targets,
     )
-    layer.outputs = _run(layer, compute, args)
+    layer.outputs = _refuse_or(layer, lambda: _run(layer, compute, args, shared))
     module = _refuse_or(layer, lambda: private.joint_graph(compute, args))
     private.common_subexpressions(module)
-    _refuse_random(layer, module)
+    _refuse_operations(layer, module)
     _split_convolutions(module)
-    return _describe(layer, module, len(names), len(buffers))
+    joint = _describe(layer, module, len(names), len(buffers))
+    joint.input_grads = [_contiguous(module, grad) for grad in joint.input_grads]
+    joint.key = hash_random_numbers(module)
+    _refuse_random(layer, module)
+    return joint
 
 
 def _example(tensor: torch.Tensor, needs_grad: bool) -> torch.Tensor:
@@ -122,18 +149,26 @@ def _example(tensor: torch.Tensor, needs_grad: bool) -> torch.Tensor:
     return tensor.to(torch.int32)
 
 
-def _is_one_of(tensor: torch.Tensor, args: Sequence[torch.Tensor]) -> bool:
-    return any(tensor is arg or tensor._base is arg for arg in args)
+def _as_output(tensor: torch.Tensor, is_shared: bool) -> torch.Tensor:
+    """A tensor as edges have it: contiguous, whole numbers as int32."""
+    if not tensor.is_floating_point() and tensor.dtype != torch.int32:
+        return tensor.to(torch.int32)
+    if is_shared:
+        return tensor.clone(memory_format=torch.contiguous_format)
+    return tensor.contiguous()
 
 
 def _run(
     layer: Layer,
     compute: Callable[..., tuple[torch.Tensor, ...]],
     args: Sequence[torch.Tensor],
+    shared: set[int],
 ) -> list[torch.Tensor]:
-    """The outputs; refuses a layer that changes its buffers."""
+    """The outputs, and in `shared` the indices of those in another tensor's memory;
+    refuses a layer that changes its buffers."""
     before = [b.detach().clone() for _, b in layer.buffers]
-    outputs = [x.detach() for x in compute(*args)]
+    with layer.calls:
+        outputs = list(compute(*args))
     for (name, after), old in zip(layer.buffers, before):
         if not torch.equal(after, old):
             with torch.no_grad():
@@ -142,26 +177,82 @@ def _run(
                 f"layer '{layer.name}' changes its buffer '{name}' in the forward: "
                 "call eval() on the module that does, or use one without such a state"
             )
+    memory = {x.untyped_storage().data_ptr() for x in args}
     for index, output in enumerate(outputs):
         if output.is_floating_point() and output.dtype != torch.float32:
             raise Refusal(
                 f"output {index} of layer '{layer.name}' is {output.dtype}: on the "
                 "CPU layers compute in fp32"
             )
-    return outputs
+        if output._is_view() or output.untyped_storage().data_ptr() in memory:
+            shared.add(index)
+        memory.add(output.untyped_storage().data_ptr())
+    return [x.detach() for x in outputs]
 
 
-def _refuse_or(layer: Layer, trace: Callable[[], GraphModule]) -> GraphModule:
+_Result = TypeVar("_Result")
+
+
+def _refuse_or(layer: Layer, compute: Callable[[], _Result]) -> _Result:
+    """The result; a refusal that names the module if there is an exception."""
     try:
-        return trace()
+        with layer.calls.watch(layer.module):
+            return compute()
     except Refusal:
         raise
+    except private.DYNAMIC_SHAPE as error:
+        raise Refusal(
+            f"{_innermost(layer)}: the shape of what {error.func} returns depends on "
+            "data: compute with all elements and a mask, for instance by torch.where; "
+            "experts of transformers have experts_implementation='grouped_mm'"
+        ) from error
+    except private.DATA_DEPENDENT as error:
+        raise Refusal(
+            f"{_innermost(layer)}: {error.func} reads a number of a tensor, and a graph "
+            "has no branches on data: use torch.where"
+        ) from error
     except Exception as error:
         reason = str(error).strip().splitlines()
         raise Refusal(
-            f"layer '{layer.name}' is not one graph of fixed shapes: "
-            f"{type(error).__name__}: {reason[0] if reason else ''}"
+            f"{_innermost(layer)} is not one graph of fixed shapes: "
+            f"{type(error).__name__}: {reason[0][:300] if reason else ''}"
         ) from error
+
+
+def _innermost(layer: Layer) -> str:
+    return place(layer.name, layer.calls.innermost())
+
+
+def _where(layer: Layer, node: Node) -> str:
+    """Words for the module that calls an operation of the graph."""
+    return place(layer.name, layer.calls.modules.get(operation_of(node.target), ""))
+
+
+def _refuse_operations(layer: Layer, module: GraphModule) -> None:
+    """Refuses operations that would fail in a compiled graph."""
+    aten = torch.ops.aten
+    products = (aten.mm, aten.addmm, aten.bmm, aten.baddbmm, aten.convolution)
+    for node in module.graph.nodes:
+        value = node.meta.get("val")
+        if node.op != "call_function" or not isinstance(value, torch.Tensor):
+            continue
+        packet = getattr(node.target, "overloadpacket", None)
+        if packet is aten.convolution and (node.args[6] or value.dim() > 4):
+            raise Refusal(
+                f"{_where(layer, node)}: {node.target} is "
+                f"{'transposed' if node.args[6] else 'of three dimensions'}, and Rondo "
+                "has convolutions of one and two dimensions, not transposed: upsample "
+                "by torch.nn.functional.interpolate, or sum two-dimensional ones"
+            )
+        is_narrow = value.dtype in (torch.float16, torch.bfloat16)
+        is_double = value.dtype == torch.float64 and packet in products
+        if value.is_complex() or is_narrow or is_double:
+            module_path = layer.calls.modules.get(value.dtype, "")
+            raise Refusal(
+                f"{place(layer.name, module_path)}: {node.target} gives {value.dtype}: on the CPU "
+                "layers compute in fp32; convert the module with float(), leave out "
+                "autocast, and write complex numbers as pairs"
+            )
 
 
 def _split_convolutions(module: GraphModule) -> None:
@@ -187,6 +278,18 @@ def _split_convolutions(module: GraphModule) -> None:
     module.recompile()
 
 
+def _contiguous(module: GraphModule, node: Node | None) -> Node | None:
+    """The node, or a contiguous copy of it."""
+    if node is None or node.meta["val"].is_contiguous():
+        return node
+    clone, layout = torch.ops.aten.clone.default, torch.contiguous_format
+    results = next(n for n in module.graph.nodes if n.op == "output")
+    with module.graph.inserting_before(results):
+        copy = module.graph.call_function(clone, (node,), {"memory_format": layout})
+    copy.meta["val"] = node.meta["val"].contiguous()
+    return copy
+
+
 def _refuse_random(layer: Layer, module: GraphModule) -> None:
     """Refuses operations that draw random numbers."""
     for node in module.graph.nodes:
@@ -197,8 +300,9 @@ def _refuse_random(layer: Layer, module: GraphModule) -> None:
         if "attention" in str(node.target) and not any(node.args[3:4]):
             continue
         raise Refusal(
-            f"layer '{layer.name}' draws random numbers by {node.target}: call eval() "
-            "on its dropout modules, or set their probability to 0"
+            f"{_where(layer, node)}: {node.target} draws random numbers, and only "
+            "dropout and torch.rand give the same ones in every schedule: use these, "
+            "or call eval()"
         )
 
 

@@ -13,7 +13,7 @@ from typing import Iterable, Sequence
 import torch
 
 from .compile import Compiled, level
-from .tasks import ALIGNMENT, Body, Placed, Task, aligned
+from .tasks import ALIGNMENT, Body, Placed, Task, aligned, stated_shape
 
 _DTYPES = {
     torch.uint8: 0,
@@ -39,8 +39,12 @@ _SPACES = {
     "loss": "Loss",
     "loss_scale": "LossScale",
     "constants": "Constants",
+    "random_key": "RandomKey",
 }
 
+
+#: The name of every layer in a program that probes bodies.
+PROBED = "probe"
 
 #: Whether the processor has the instructions of compiled graphs.
 _PROCESSOR = {
@@ -248,10 +252,11 @@ class Glue:
         return name
 
     def body(self, name: str, body: Body, data: tuple[int, int, int, int]) -> None:
-        """The rondo_body of a layer. `data` are batch, sequence, vocab, inputs."""
+        """The rondo_body of a layer. `data` are batch, sequence, vocab, and the number
+        of edges."""
         rows = []
         for tensor, parameter, offset in body.weights:
-            shape = list(parameter.shape) or [1]
+            shape = stated_shape(parameter)
             rows.append(
                 f'{{"{tensor}", {len(shape)}, {{{", ".join(map(str, shape + [1] * (2 - len(shape))))}}}, '
                 f"{offset // 4}, RONDO_INIT_NORMAL, {int(len(shape) > 1)}}}"
@@ -263,7 +268,7 @@ class Glue:
             self.parts.append(
                 f"static const rondo_tensor {tensors}[] = {{\n    {body_rows}}};\n"
             )
-        batch, sequence, vocab, inputs = data
+        batch, sequence, _, inputs = data
         self.parts.append(
             f"static const char *sizes_{name}(const rondo_layer *layer, rondo_sizes *sizes) {{\n"
             "  if (!has_instructions())\n"
@@ -279,9 +284,13 @@ class Glue:
             f"  sizes->workspace_bytes = {body.workspace_bytes};\n"
             "  return nullptr;\n}\n"
             f"static int32_t list_{name}(const rondo_layer *, rondo_tensor *out, int32_t capacity) {{\n"
-            f"  for (int32_t t = 0; t < capacity && t < {len(rows)}; ++t)\n"
-            f"    out[t] = {tensors}[t];\n"
-            f"  return {len(rows)};\n}}\n"
+            + (
+                f"  for (int32_t t = 0; t < capacity && t < {len(rows)}; ++t)\n"
+                f"    out[t] = {tensors}[t];\n"
+                if rows
+                else ""
+            )
+            + f"  return {len(rows)};\n}}\n"
             f"RONDO_BODY({name}) = {{RONDO_BODY_VERSION, {inputs}, {inputs}, sizes_{name}, "
             f"list_{name}, {{run_task_{name}_F, run_task_{name}_I, run_task_{name}_W}}, "
             "{}};\n"
@@ -301,7 +310,7 @@ class Glue:
             f"static const rondo::torch::Probed probed[] = {{{tasks or '{}'}}};\n"
             "int main(int argc, char **argv) {\n"
             "  rondo_layer layer{};\n"
-            '  layer.name = "probe";\n'
+            f'  layer.name = "{PROBED}";\n'
             f"  return rondo::torch::probe(argc, argv, graphs, {len(self.graphs)}, "
             f"probed, {len(self.tasks)}, layer);\n}}\n"
         )

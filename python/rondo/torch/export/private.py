@@ -11,8 +11,15 @@ import torch
 from torch._functorch.aot_autograd import aot_export_joint_simple
 from torch._inductor import aot_compile, cpu_vec_isa
 from torch._inductor.decomposition import select_decomp_table
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
+from torch._subclasses import fake_tensor
 from torch.fx import GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+#: Exceptions of tracing, which have the operation as `func`.
+DATA_DEPENDENT = fake_tensor.DataDependentOutputException
+DYNAMIC_SHAPE = fake_tensor.DynamicOutputShapeException
 
 
 def joint_graph(function: Callable[..., Any], args: Sequence[torch.Tensor]) -> GraphModule:
@@ -24,6 +31,21 @@ def joint_graph(function: Callable[..., Any], args: Sequence[torch.Tensor]) -> G
     return aot_export_joint_simple(
         function, tuple(args), trace_joint=True, decompositions=select_decomp_table()
     )
+
+
+def graph_of(
+    function: Callable[..., Any], args: Sequence[torch.Tensor]
+) -> GraphModule:
+    """A function without gradients as a graph."""
+    trace = make_fx(function, select_decomp_table(), tracing_mode="fake")
+    return trace(*args)
+
+
+def layout_like(tensor: torch.Tensor) -> tuple[list[int], list[int]]:
+    """Sizes in the order of memory, and how to permute a tensor of these sizes to be
+    like this one."""
+    order, _ = compute_elementwise_output_logical_to_physical_perm(tensor)
+    return [tensor.shape[d] for d in order], [order.index(d) for d in range(len(order))]
 
 
 def common_subexpressions(module: GraphModule) -> None:
@@ -59,6 +81,8 @@ def generate(
         "aot_inductor.package_cpp_only": True,
         "allow_buffer_reuse": False,
         "cpp.threads": 1,
+        # Convolutions read and write channels one after the other.
+        "layout_optimization": False,
     }
     if not in_place:
         options["inplace_buffers"] = False

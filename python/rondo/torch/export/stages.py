@@ -13,20 +13,21 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 import torch
-from torch.utils._pytree import tree_leaves
 
 from .build import MissingFunctions, cache_folder, make_archive, make_program
+from .calls import operation_of, place
 from .check import Agreement, check_layer
 from .compile import (
     Compiled,
-    compile_task,
+    compile_tasks,
+    compiled_task,
     level,
     operations_of,
 )
 from .joint import Layer, Refusal, trace
 from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
 from .model import Model
-from .tasks import Body, Task, divide
+from .tasks import Body, Task, divide, stated_shape
 
 
 @dataclass
@@ -53,6 +54,7 @@ def export_stages(
     microbatches: int = 8,
     placement: Sequence[int] | None = None,
     schedules: Sequence[str] = ("1f1b", "zb-h1"),
+    inputs: Mapping[str, Sequence[str]] | None = None,
     vocab: int | None = None,
     cache: str | os.PathLike[str] | None = None,
 ) -> Model:
@@ -62,7 +64,8 @@ def export_stages(
     or several. `example` are tokens [samples, tokens] of one micro-batch, `targets`
     as many; `loss_fn(output, targets)` is the mean loss of a micro-batch.
     `placement` has the rank of each layer; without it layers are divided evenly by
-    their measured times. Writes model.mlir, libstages.a, init.safetensors and
+    their measured times. `inputs` names the layers whose outputs a layer takes, if
+    these are not just the one before: layers then form a graph. Writes model.mlir, libstages.a, init.safetensors and
     report.json to the folder `out`. Each task is compared with eager execution.
 
     Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
@@ -77,19 +80,22 @@ def export_stages(
         raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
     data = (*_shape(example), _vocab(layers, vocab))
     folder.mkdir(parents=True, exist_ok=True)
-    place = Path(cache) if cache is not None else cache_folder()
-    chain = _chain(layers, example, loss_fn, targets)
+    graphs_folder = Path(cache) if cache is not None else cache_folder()
+    chain, sources = _chain(layers, inputs or {}, example, loss_fn, targets)
     found: dict[str, Exported] = {}
     bodies: list[Exported] = []
     for layer in chain:
-        exported = _prepare(layer, place)
+        exported = _prepare(layer, graphs_folder)
         bodies.append(found.setdefault(exported.name, exported))
     unique = list(found.values())
+    graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
+    compile_tasks(graphs, graphs_folder)
     _record(unique, folder)
     glue = _write_library(unique, folder, data)
     _check(unique, glue, folder)
+    placed = list(placement or _divide_evenly([sum(b.times) for b in bodies], ranks))
     return _write_model(
-        chain, bodies, folder, data, ranks, microbatches, placement, schedules
+        chain, bodies, folder, data, _stages(sources, placed), microbatches, schedules
     )
 
 
@@ -114,10 +120,12 @@ def _vocab(layers: Mapping[str, torch.nn.Module], stated: int | None) -> int:
 
 def _chain(
     layers: Mapping[str, torch.nn.Module],
+    inputs: Mapping[str, Sequence[str]],
     example: torch.Tensor,
     loss_fn: Callable[[Any, torch.Tensor], torch.Tensor],
     targets: torch.Tensor,
-) -> list[Layer]:
+) -> tuple[list[Layer], list[list[int]]]:
+    """The layers, and the indices of those that each reads."""
     if len(layers) < 2:
         raise Refusal("a model has at least two layers: one reads tokens, one targets")
     for name in layers:
@@ -125,10 +133,25 @@ def _chain(
             raise Refusal(
                 f"'{name}' is no name of a layer: it has letters, digits, '_', '.', '-'"
             )
+    _refuse_shared(layers)
+    sources = _sources(list(layers), inputs)
     chain: list[Layer] = []
-    owners: dict[int, str] = {}
-    inputs = [example]
+    outputs: list[list[torch.Tensor]] = []
     for index, (name, module) in enumerate(layers.items()):
+        edges = [outputs[s] for s in sources[index]]
+        given = [x for edge in edges for x in edge] if edges else [example]
+        layer = Layer(name, module, edges, given)
+        if index + 1 == len(layers):
+            layer.loss_fn, layer.targets = loss_fn, targets
+        else:
+            outputs.append(layer.run())
+        chain.append(layer)
+    return chain, sources
+
+
+def _refuse_shared(layers: Mapping[str, torch.nn.Module]) -> None:
+    owners: dict[int, str] = {}
+    for name, module in layers.items():
         for parameter_name, parameter in module.named_parameters():
             key = f"{name}.{parameter_name}"
             owner = owners.setdefault(id(parameter), key)
@@ -137,20 +160,42 @@ def _chain(
                     f"'{owner}' and '{key}' are one parameter: two layers cannot "
                     "share one yet; give each its own"
                 )
-        is_last = index + 1 == len(layers)
-        layer = Layer(name, module, inputs, index == 0)
-        if is_last:
-            layer.loss_fn, layer.targets = loss_fn, targets
-        chain.append(layer)
-        if not is_last:
-            with torch.no_grad():
-                result = module(*inputs)
-            inputs = [x.detach().contiguous() for x in tree_leaves(result)]
-    return chain
+
+
+def _sources(names: list[str], inputs: Mapping[str, Sequence[str]]) -> list[list[int]]:
+    """The indices of the layers that each layer reads: the one before, but for those
+    that `inputs` names."""
+    limit = 8
+    for name, given in inputs.items():
+        before = names[: names.index(name)] if name in names else []
+        unknown = [source for source in given if source not in before]
+        if name not in names or unknown:
+            raise Refusal(
+                f"inputs: layer '{name}' takes '{unknown[0]}', which is not a layer "
+                "before it"
+                if name in names
+                else f"inputs: there is no layer '{name}'"
+            )
+        if not 1 <= len(given) <= limit or len(set(given)) < len(given):
+            raise Refusal(
+                f"inputs: layer '{name}' takes {len(given)} layers, and may take 1 to "
+                f"{limit} different ones"
+            )
+    if names[0] in inputs:
+        raise Refusal(f"inputs: layer '{names[0]}' is the first, which takes the data")
+    sources = [
+        [names.index(s) for s in inputs[name]] if name in inputs else [i - 1] * (i > 0)
+        for i, name in enumerate(names)
+    ]
+    read = {s for those in sources for s in those}
+    for index, name in enumerate(names[:-1]):
+        if index not in read:
+            raise Refusal(f"inputs: no layer takes the output of '{name}'")
+    return sources
 
 
 def _prepare(layer: Layer, cache: Path) -> Exported:
-    """Traces, divides and compiles a layer."""
+    """Traces and divides a layer."""
     joint = trace(layer)
     body = divide(layer, joint)
     limit = 16
@@ -159,9 +204,10 @@ def _prepare(layer: Layer, cache: Path) -> Exported:
             f"layer '{layer.name}' has {len(body.weights)} parameters, more than "
             f"{limit}: divide it into several layers"
         )
-    compiled: list[Compiled | None] = []
-    for task in body.tasks:
-        compiled.append(None if task.module is None else compile_task(task, cache))
+    compiled = [
+        None if task.module is None else compiled_task(task, cache)
+        for task in body.tasks
+    ]
     described = "|".join(
         [
             *(c.name if c else "" for c in compiled),
@@ -208,15 +254,17 @@ def _record(unique: Sequence[Exported], folder: Path) -> None:
 
 def _refuse_functions(unique: Sequence[Exported], missing: set[str]) -> NoReturn:
     for exported in unique:
+        layer = exported.layer
         operations = {
             operation
             for compiled in exported.compiled
             if compiled is not None and compiled.functions & missing
             for operation in operations_of(compiled, missing)
         }
-        if operations:
+        for operation in sorted(operations):
+            module = layer.calls.modules.get(operation_of(f"aten.{operation}"), "")
             raise Refusal(
-                f"layer '{exported.layer.name}' uses {', '.join(sorted(operations))}, "
+                f"{place(layer.name, module)} uses {', '.join(sorted(operations))}, "
                 "which Rondo's library does not have: write it with other operations"
             ) from None
     raise RuntimeError(f"undefined functions: {', '.join(sorted(missing))}")
@@ -283,7 +331,7 @@ def _write_library(
             body.tasks, exported.compiled, plans, exported.recordings
         ):
             glue.task(exported.name, task, compiled, planned, recording, constants)
-        glue.body(exported.name, body, (*data, 0 if exported.layer.is_first else 1))
+        glue.body(exported.name, body, (*data, len(exported.layer.edges)))
     objects = {
         c.name: c.path for e in unique for c in e.compiled if c is not None
     }
@@ -332,21 +380,49 @@ def _divide_evenly(times: Sequence[int], ranks: int) -> list[int]:
     return placed
 
 
+@dataclass
+class Stage:
+    """Consecutive layers on a rank, and the stages that feed the first of them."""
+
+    begin: int
+    end: int
+    rank: int
+    sources: list[int]
+
+
+def _stages(sources: Sequence[Sequence[int]], placed: Sequence[int]) -> list[Stage]:
+    """Stages as long as possible: within one, each layer feeds the next, and no other."""
+    readers = [[r for r, s in enumerate(sources) if i in s] for i in range(len(placed))]
+    stages: list[Stage] = []
+    stage_of: list[int] = []
+    for index, rank in enumerate(placed):
+        continues = (
+            index > 0
+            and placed[index - 1] == rank
+            and list(sources[index]) == [index - 1]
+            and readers[index - 1] == [index]
+        )
+        if continues:
+            stages[-1].end = index + 1
+        else:
+            feeding = [stage_of[s] for s in sources[index]]
+            stages.append(Stage(index, index + 1, rank, feeding))
+        stage_of.append(len(stages) - 1)
+    return stages
+
+
 def _write_model(
     chain: Sequence[Layer],
     bodies: Sequence[Exported],
     folder: Path,
     data: tuple[int, int, int],
-    ranks: int,
+    stages: Sequence[Stage],
     microbatches: int,
-    placement: Sequence[int] | None,
     schedules: Sequence[str],
 ) -> Model:
-    times = [sum(e.times) for e in bodies]
-    placed = list(placement) if placement is not None else _divide_evenly(times, ranks)
     batch, sequence, vocab = data
     lines = ["pipe.cluster @machine {"]
-    lines += [f"  pipe.device @rank{r}" for r in range(max(placed) + 1)]
+    lines += [f"  pipe.device @rank{r}" for r in range(max(s.rank for s in stages) + 1)]
     lines += [
         "}",
         f"pipe.model @model gpt<vocab = {vocab}, sequence = {sequence}, hidden = 1, "
@@ -376,14 +452,12 @@ def _write_model(
             f"costs<forward_ns = {f}, input_grad_ns = {i}, weight_grad_ns = {w}>"
         )
     lines += ["}", f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {{"]
-    begin = 0
-    stage = 0
-    for index in range(1, len(placed) + 1):
-        if index == len(placed) or placed[index] != placed[begin]:
-            names = ", ".join(f'@"{layer.name}"' for layer in chain[begin:index])
-            lines.append(f"  pipe.stage @s{stage} [{names}] on {placed[begin]}")
-            stage += 1
-            begin = index
+    for index, stage in enumerate(stages):
+        names = ", ".join(f'@"{layer.name}"' for layer in chain[stage.begin : stage.end])
+        line = f"  pipe.stage @s{index} [{names}] on {stage.rank}"
+        if stage.sources != [index - 1] * (index > 0):
+            line += f" from [{', '.join(f'@s{s}' for s in stage.sources)}]"
+        lines.append(line)
     lines.append("}")
     for schedule in schedules:
         name = schedule.replace("-", "_").replace(":", "_").replace("=", "")
@@ -431,7 +505,6 @@ def _write_weights(
     for layer, exported in zip(chain, bodies):
         for name, parameter in layer.parameters:
             value = parameter.detach().contiguous()
-            # A program's tensors have one or two dimensions.
-            shape = value.shape if value.dim() in (1, 2) else (value.shape[0], -1)
+            shape = stated_shape(parameter)
             tensors[f"{layer.name}.{name}"] = value.reshape(shape).clone()
     save_file(tensors, folder / "init.safetensors")

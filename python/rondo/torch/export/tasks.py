@@ -72,10 +72,11 @@ class Region:
     """A buffer that values are put into, one after the other."""
 
     space: str
+    index: int = 0
     size: int = 0
 
     def add(self, size: int) -> Place:
-        place = Place(self.space, self.size)
+        place = Place(self.space, self.size, self.index)
         self.size = aligned(self.size + size)
         return place
 
@@ -94,6 +95,16 @@ class Body:
     output_bytes: int
     constants: list[torch.Tensor]
     workspace_bytes: int = 0
+
+
+def edge_places(layer: Layer, space: str) -> tuple[list[Place], list[int]]:
+    """Places of a layer's inputs, or of their gradients, and the bytes of each edge."""
+    places, sizes = [], []
+    for index, tensors in enumerate(layer.edges):
+        region = Region(space, index)
+        places += [region.add(_bytes(x)) for x in tensors]
+        sizes.append(region.size)
+    return places, sizes
 
 
 def divide(layer: Layer, joint: Joint) -> Body:
@@ -167,17 +178,15 @@ class _Divider:
 
     def _place_edges(self) -> int:
         """Inputs and outputs of the layer; the bytes of an output."""
-        inputs, grads = Region("inputs"), Region("input_grads")
-        for node in self.joint.inputs:
-            if self.layer.is_first:
-                self.places[node] = Place("data")
-            else:
-                self.places[node] = inputs.add(_size(node))
-        self.grad_places = [
-            grads.add(_size(node)) for node in self.joint.inputs
-        ]
+        if self.layer.is_first:
+            self.places |= {node: Place("data") for node in self.joint.inputs}
+        inputs, _ = edge_places(self.layer, "inputs")
+        self.places |= dict(zip(self.joint.inputs, inputs))
+        self.grad_places, _ = edge_places(self.layer, "input_grads")
         if self.joint.targets is not None:
             self.places[self.joint.targets] = Place("data")
+        if self.joint.key is not None:
+            self.places[self.joint.key] = Place("random_key")
         if self.layer.loss_fn is not None:
             self.output_places = [Place("loss")]
             for tangent in self.joint.tangents:
@@ -207,14 +216,13 @@ class _Divider:
     def _input_grad(self, kept: dict[Node, Place]) -> Task:
         wanted = []
         zeros = []
-        if not self.layer.is_first:
-            for node, grad, place in zip(
-                self.joint.inputs, self.joint.input_grads, self.grad_places
-            ):
-                if grad is None:
-                    zeros.append(Copy(place, None, _size(node)))
-                else:
-                    wanted.append((grad, place))
+        for node, grad, place in zip(
+            self.joint.inputs, self.joint.input_grads, self.grad_places
+        ):
+            if grad is None:
+                zeros.append(Copy(place, None, _size(node)))
+            else:
+                wanted.append((grad, place))
         task = self._task("I", wanted + list(kept.items()))
         task.copies += zeros
         return task
@@ -410,6 +418,12 @@ def _dense_strides(value: torch.Tensor) -> tuple[int, ...]:
     if _is_dense(value):
         return tuple(value.stride())
     return tuple(torch.empty(value.shape, device="meta").stride())
+
+
+def stated_shape(parameter: torch.Tensor) -> list[int]:
+    """A parameter's sizes in a program, whose tensors have one or two dimensions."""
+    shape = list(parameter.shape) or [1]
+    return shape if len(shape) <= 2 else [shape[0], parameter.numel() // shape[0]]
 
 
 def _size(node: Node) -> int:
