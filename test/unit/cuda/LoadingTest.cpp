@@ -120,7 +120,7 @@ TEST_F(Loading, OfAProductWhileAMessageIsAwaitedEndsTheProgram) {
   CudaDevice device(Gpu::get(0), 0, nullptr, /*loadsEarly=*/true);
   const std::unique_ptr<Arena> arena = device.makeArena(1 << 20);
   receive();
-  EXPECT_DEATH(device.prepare(layer, *arena),
+  EXPECT_DEATH(device.prepare(layer, nullptr, *arena),
                "a kernel is loaded while one of NCCL waits on the device");
   send();
 }
@@ -129,9 +129,9 @@ TEST_F(Loading, PreparedLayersLoadNothing) {
   const LayerDesc layer = blockOf(40);
   CudaDevice device(Gpu::get(0), 0, nullptr, /*loadsEarly=*/true);
   const std::unique_ptr<Arena> arena = device.makeArena(1 << 20);
-  EXPECT_TRUE(device.prepare(layer, *arena));
+  EXPECT_TRUE(device.prepare(layer, nullptr, *arena));
   receive();
-  EXPECT_TRUE(device.prepare(layer, *arena));
+  EXPECT_TRUE(device.prepare(layer, nullptr, *arena));
   send();
 }
 
@@ -139,7 +139,7 @@ TEST_F(Loading, OnOneGpuNothingIsPrepared) {
   CudaDevice device(Gpu::get(0), 0);
   const std::unique_ptr<Arena> arena = device.makeArena(1 << 20);
   const int64_t before = products();
-  EXPECT_FALSE(device.prepare(blockOf(56), *arena));
+  EXPECT_FALSE(device.prepare(blockOf(56), nullptr, *arena));
   EXPECT_EQ(products(), before);
 }
 
@@ -148,7 +148,7 @@ TEST_F(Loading, SmallArenasAreLeftAlone) {
   CudaDevice device(Gpu::get(0), 0, nullptr, /*loadsEarly=*/true);
   const std::unique_ptr<Arena> arena = device.makeArena(64);
   const int64_t before = products();
-  EXPECT_FALSE(device.prepare(blockOf(72), *arena));
+  EXPECT_FALSE(device.prepare(blockOf(72), nullptr, *arena));
   EXPECT_GT(products(), before);
 }
 
