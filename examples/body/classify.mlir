@@ -1,7 +1,7 @@
 // A model of images and labels, whose bodies are classify.c in this folder.
 pipe.cluster @machine {
-  pipe.device @rank0
-  pipe.device @rank1
+  pipe.device @rank0 <flops_per_us = 10000>
+  pipe.device @rank1 <flops_per_us = 10000>
 }
 
 pipe.model @shapes samples(8) {
@@ -9,10 +9,13 @@ pipe.model @shapes samples(8) {
                              weight_bytes = 3584,
                              saved_for_weight_grad_bytes = 1920,
                              output_bytes = 768,
+                             forward_flops = 13824, weight_grad_flops = 13824,
                              streams = [data<name = "images", dtype = fp32, sizes = [6, 6]>]>
   pipe.layer @classify custom<body = "classify", parameters = [24],
                               weight_bytes = 384,
                               saved_for_weight_grad_bytes = 896, loss = true,
+                              forward_flops = 1536, input_grad_flops = 1536,
+                              weight_grad_flops = 1536,
                               streams = [data<name = "labels", dtype = int32, below = 4, ignored = -100>]>
 }
 

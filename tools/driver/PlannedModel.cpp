@@ -18,33 +18,33 @@ namespace rondo::driver {
 
 int keepModelBatch(pipe::ModelOp model, int64_t samples,
                    std::vector<int64_t> &microbatchSamples) {
-  const std::optional<pipe::ModelSizes> sizes = model.getSizes();
-  if (!sizes && microbatchSamples.size() != 1)
+  const int64_t stated = model.getStatedSamples();
+  if (stated == 0 && microbatchSamples.size() != 1)
     return reportUsage("the layers of @" + model.getSymName() +
                        " state times of a micro-batch; --microbatch-samples N "
                        "says how many samples that has, such as the batch of "
                        "a profile");
   pipe::LayerOp layer = model.findLayerOfOneSize();
-  if (!sizes || !layer)
+  if (stated == 0 || !layer)
     return Success;
-  const std::string batch = std::to_string(sizes->batch);
+  const std::string batch = std::to_string(stated);
   const std::string reason =
       ("layers of model @" + model.getSymName() + ", such as @" +
        layer.getSymName() +
        ", state their sizes for the model's own batch of " +
-       countOf(sizes->batch, "sample"))
+       countOf(stated, "sample"))
           .str();
   for (int64_t size : microbatchSamples)
-    if (size != sizes->batch)
+    if (size != stated)
       return reportUsage("--microbatch-samples has " + Twine(size) + ", but " +
                          reason + ": give --microbatch-samples " + batch +
                          ", or leave it out");
-  if (samples % sizes->batch != 0)
+  if (samples % stated != 0)
     return reportUsage("--samples is " + Twine(samples) + ", but " + reason +
                        ": give a multiple of " + batch +
                        ", such as --samples " +
-                       Twine(alignTo(samples, sizes->batch)));
-  microbatchSamples = {sizes->batch};
+                       Twine(alignTo(samples, stated)));
+  microbatchSamples = {stated};
   return Success;
 }
 
