@@ -171,8 +171,7 @@ static void addCluster(ClusterOp cluster, Problem &problem) {
   }
 }
 
-/// Of the last bytes of a stage's output, `without[stage]`, no gradient comes
-/// back.
+/// Gradients are smaller than outputs by `without[stage]`.
 static void shortenGradients(const std::vector<int64_t> &output,
                              const std::vector<int64_t> &without,
                              Problem &problem) {

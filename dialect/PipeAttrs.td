@@ -150,8 +150,8 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     starts it compares all of them with what the body itself says.
     `kept_for_weight_grad_bytes` are held from the start of I until W ends, and
     `backward_workspace_bytes` is the workspace of a body that computes I and W
-    in one function. No gradient comes back of the last
-    `output_without_grad_bytes` of the output, such as those of a mask.
+    in one function. The last `output_without_grad_bytes` of the output, such as
+    a mask, have no gradient.
 
     With `data = tokens` the layer reads the tokens of the data set, as an
     embedding does; with `data = targets` the targets, as a head does. In a
@@ -202,8 +202,8 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     Schedules are made for these figures and judged by them. `activation_bytes`
     are acquired when F starts; `input_grad_frees_bytes` of them are released
     when I ends, the rest when W ends. `output_bytes` is the size of the message
-    to the next stage, and of the gradient that comes back, but for
-    `output_without_grad_bytes` of it. `step_ns` is the time of the optimizer
+    to the next stage; the gradient that comes back is smaller by
+    `output_without_grad_bytes`. `step_ns` is the time of the optimizer
     step, once per iteration (default 0).
 
     If the stage recomputes, that takes `recompute_ns`, and `recomputed_bytes` of

@@ -95,8 +95,8 @@ typedef struct rondo_sizes {
   /* Of F, I and W, the most that one needs; and of B. */
   int64_t workspace_bytes;
   int64_t backward_workspace_bytes;
-  /* The last bytes of the output, of which no gradient comes back, such as
-   * those of a mask: output_grad is shorter by them. */
+  /* The last bytes of the output that have no gradient, such as a mask:
+   * output_grad is shorter by them. */
   int64_t output_without_grad_bytes;
   /* Bytes at the end of the weights that are not trained; the rest is a
    * multiple of 64. Gradients and moments are as large as the rest. */

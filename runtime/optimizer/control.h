@@ -26,7 +26,7 @@ struct ControlHeader {
   double norm;
   /// 0: a gradient was not finite, and the optimizer step is skipped.
   int32_t isFinite;
-  /// Iterations of the training before this one.
+  /// Iterations of the training before this one; -1: it is none.
   int64_t before;
 };
 static_assert(sizeof(ControlHeader) <= controlHeaderBytes);

@@ -350,10 +350,21 @@ int64_t Trainer::allocatedBytes() {
   return sum;
 }
 
+/// Runs a program that is no iteration of the training.
+static void runApart(ProgramRun &run, State &state, Team &threads) {
+  // Tasks on a GPU read the number of the iteration there.
+  const int64_t none = -1;
+  for (int32_t h = 0; h < state.executable().numReplicas; ++h)
+    if (state.holds(h))
+      state.write(h, &state.replicas()[h].control.header->before, &none,
+                  sizeof none);
+  run.iterate(threads);
+}
+
 double Trainer::evaluate(ProgramRun &run) {
   stageData(run, heldOutSamples(int64_t(run.program().microbatches) *
                                 run.program().samples));
-  run.iterate(threads);
+  runApart(run, programState, threads);
   IterationResult result;
   share("evaluation", run.program(), result);
   return result.loss;
@@ -378,7 +389,7 @@ std::vector<float> Trainer::logitsOf(ProgramRun &run,
     std::fill(std::copy(tokens.begin(), tokens.end(), out), out + size, 0);
   };
   stageData(run, prompt);
-  run.iterate(threads);
+  runApart(run, programState, threads);
   const int32_t replica = programState.ownerOf(headStage);
   const std::string key = "logits";
   std::vector<float> logits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/* Bodies whose edges carry masks, of which no gradient comes back:
+/* Bodies whose edges carry masks, which have no gradient:
  *
  *   numbers  makes [values | mask]; there is no gradient of the mask
  *   mask     makes a mask alone, without a gradient

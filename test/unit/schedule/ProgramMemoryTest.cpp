@@ -51,7 +51,7 @@ TEST(ProgramMemory, SlotOfTheWeights) {
 
 /// 0W0 still needs what 0I0 has left where 0I1 writes. B alone leaves nothing.
 TEST(ProgramMemory, WhatIKeepsStaysUntilW) {
-  const Problem problem = problemOn({0}, 2, 1);
+  const Problem problem = problemOn({0}, 1, 2);
   auto faultOf = [&](const char *order, std::vector<int32_t> slots) {
     Program program = programOf({order}, problem);
     placeApart(program, problem);
