@@ -160,16 +160,25 @@ Tensor *makeResult(const Tensor &input, const Tensor &weight, int32_t numDims,
   return allocate(int32_t(ScalarType::Float32), numDims, sizes, strides);
 }
 
-/// Calls visit(column, count, pixel, step) for runs of the row of `tap` in the
-/// columns of the output pixels [first, first + count): `pixel` is the first of
-/// the input pixels, `step` elements apart, that belong to the run, or null if
-/// the run lies in the padding.
+/// A block of output pixels of one group of one sample.
+struct Block {
+  int64_t sample, group, first, count;
+};
+
+/// The row of a tap in the columns of a block, and the channel that it reads.
+struct TapRow {
+  int64_t tap;
+  float *columns, *channel;
+};
+
+/// Calls visit(column, count, pixel, step) for runs of a row: `pixel` is the
+/// first of the input pixels, `step` elements apart, that belong to the run, or
+/// null if the run lies in the padding.
 template <typename Visit>
-void forRuns(const Convolution &of, int64_t tap, int64_t first, int64_t count,
-             float *row, const Tensor &images, float *channel,
-             const Visit &visit) {
-  const int64_t i = tap / of.kernelWidth % of.kernelHeight;
-  const int64_t j = tap % of.kernelWidth;
+void forRuns(const Convolution &of, const Block &block, const Tensor &images,
+             const TapRow &row, const Visit &visit) {
+  const int64_t i = row.tap / of.kernelWidth, j = row.tap % of.kernelWidth;
+  const int64_t last = block.first + block.count;
   const int64_t stride = of.stride[1];
   const int64_t shift = j * of.dilation[1] - of.padding[1];
   // Output columns [begin, end) read input columns x * stride + shift.
@@ -179,20 +188,20 @@ void forRuns(const Convolution &of, int64_t tap, int64_t first, int64_t count,
   };
   const int64_t begin = shift >= 0 ? 0 : firstFrom(0);
   const int64_t end = of.width <= shift ? 0 : firstFrom(of.width);
-  for (int64_t p = first; p < first + count;) {
+  for (int64_t p = block.first; p < last;) {
     const int64_t y = p / of.outWidth, x = p % of.outWidth;
-    const int64_t length = std::min(of.outWidth - x, first + count - p);
+    const int64_t length = std::min(of.outWidth - x, last - p);
     const int64_t inY = y * of.stride[0] + i * of.dilation[0] - of.padding[0];
     const bool isInside = inY >= 0 && inY < of.height;
     const int64_t low = isInside ? std::clamp(begin, x, x + length) : x;
     const int64_t high =
         isInside ? std::max(low, std::clamp(end, x, x + length)) : low;
-    float *out = row + p - first;
+    float *out = row.columns + p - block.first;
     if (low > x)
       visit(out, low - x, nullptr, 0);
     if (high > low)
       visit(out + low - x, high - low,
-            channel + inY * images.strides[2] +
+            row.channel + inY * images.strides[2] +
                 (low * stride + shift) * images.strides[3],
             stride * images.strides[3]);
     if (x + length > high)
@@ -200,11 +209,6 @@ void forRuns(const Convolution &of, int64_t tap, int64_t first, int64_t count,
     p += length;
   }
 }
-
-/// A block of output pixels of one group of one sample.
-struct Block {
-  int64_t sample, group, first, count;
-};
 
 /// Calls forRuns() for all taps, a channel in one thread.
 template <typename Visit>
@@ -218,9 +222,9 @@ void forTaps(const Convolution &of, const Block &block, const Tensor &images,
               images.floats() + block.sample * images.strides[0] +
               (block.group * of.groupChannels() + c) * images.strides[1];
           for (int64_t k = 0; k < of.kernel(); ++k)
-            forRuns(of, k, block.first, block.count,
-                    columns + (c * of.kernel() + k) * block.count, images,
-                    channel, visit);
+            forRuns(of, block, images,
+                    {k, columns + (c * of.kernel() + k) * block.count, channel},
+                    visit);
         }
       });
 }

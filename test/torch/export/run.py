@@ -18,6 +18,7 @@ from typing import Any, Callable
 import torch
 
 import models
+from architectures import First
 from rondo.torch.export import HashedRandom, Refusal, export_stages
 
 ITERATIONS, MICROBATCHES = 12, 4
@@ -247,17 +248,22 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
     "bf16": (lambda _, x: (x.bfloat16() * 2).float(), "'inner': prims.convert_element"),
     "a function without a graph": (lambda _, x: Opaque.apply(x), "is not one graph"),
     "a number as output": (lambda _, x: 3, "returns a int"),
-    "a missing operation": (
+    "an operation with effects": (
         lambda _, x: x + torch.linalg.inv(torch.eye(32) + x),
-        "linalg_inv_ex",
+        "has effects",
     ),
+    "an output without gradient": (
+        lambda _, x: (x, torch.ones(3)),
+        "2 tensors of fp32, of which only 1",
+    ),
+    "a missing operation": (lambda _, x: x.cummax(1).values, "uses cummax"),
 }
 
 
 def check_refusals(folder: Path, checks: Checks) -> None:
     tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
     for name, (function, mentioned) in REFUSALS.items():
-        layers = models.mixing() | {"m0": Layer(function)}
+        layers = models.mixing() | {"m0": Layer(function), "m1": First()}
         try:
             export_stages(layers, tokens, models.loss, tokens, out=folder / "refused")
         except Refusal as refusal:

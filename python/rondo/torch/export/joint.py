@@ -306,6 +306,32 @@ def _refuse_random(layer: Layer, module: GraphModule) -> None:
         )
 
 
+def _refuse_tangents(
+    layer: Layer, module: GraphModule, tangents: Sequence[Node]
+) -> None:
+    """Refuses graphs with other inputs than those of the layer, or with fewer."""
+    floats = [x for x in layer.outputs if x.is_floating_point()]
+    if len(tangents) > len(floats):
+        # PyTorch adds inputs that keep the order of operations with effects.
+        targets = [
+            node.args[1]
+            for node in module.graph.nodes
+            if str(node.target) == "with_effects"
+        ]
+        operations = ", ".join(sorted({str(t) for t in targets})) or "an operation"
+        path = layer.calls.modules.get(operation_of(targets[0]), "") if targets else ""
+        raise Refusal(
+            f"{place(layer.name, path)}: {operations} has effects beside its result, "
+            "such as checks of its data: use another operation"
+        )
+    if 0 < len(tangents) < len(floats):
+        raise Refusal(
+            f"layer '{layer.name}' returns {len(floats)} tensors of fp32, of which only "
+            f"{len(tangents)} depend on its inputs or parameters: compute the others in "
+            "the layers that use them"
+        )
+
+
 def _describe(
     layer: Layer, module: GraphModule, num_parameters: int, num_buffers: int
 ) -> Joint:
@@ -324,6 +350,7 @@ def _describe(
         parts.append(placeholders[begin : begin + count])
         begin += count
     tangents = placeholders[begin:]
+    _refuse_tangents(layer, module, tangents)
     results = next(n for n in graph.nodes if n.op == "output").args[0]
     num_outputs = len(layer.outputs)
     grads = list(results[num_outputs:])
