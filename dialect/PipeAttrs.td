@@ -159,9 +159,9 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     `loss = true`: the layer writes the loss. `forward_flops` and the like are
     used to estimate times that were not measured.
 
-    `tensors` is how many the weights are divided into, if there are more than
-    16. The last `frozen_weight_bytes` of the weights are not trained: they have
-    neither gradients nor moments.
+    `tensors` is how many the weights are divided into; 16 or fewer need not be
+    stated. The last `frozen_weight_bytes` of the weights are not trained: they
+    have neither gradients nor moments.
   }];
   let parameters = (ins Pipe_Text:$body,
       Pipe_NumbersParameter:$parameters,

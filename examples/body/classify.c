@@ -41,7 +41,7 @@ static int32_t project_tensors(const rondo_layer *layer, rondo_tensor *tensors,
   return 2;
 }
 
-static void project(const rondo_layer *layer, const rondo_task *task) {
+static const char *project(const rondo_layer *layer, const rondo_task *task) {
   const int64_t width = layer->parameters[0], size = size_of(layer);
   const float *weights = task->weights, *bias = weights + padded(size * width);
   const float *images = task->streams[0];
@@ -55,19 +55,21 @@ static void project(const rondo_layer *layer, const rondo_task *task) {
     }
   for (int64_t i = 0; i < layer->batch * size; ++i)
     saved[i] = images[i];
+  return NULL;
 }
 
-static void project_input_grad(const rondo_layer *layer,
-                               const rondo_task *task) {
+static const char *project_input_grad(const rondo_layer *layer,
+                                      const rondo_task *task) {
   const int64_t width = layer->parameters[0], size = size_of(layer);
   const float *output_grad = task->output_grad;
   float *saved = task->saved_for_weight_grad;
   for (int64_t i = 0; i < layer->batch * width; ++i)
     saved[layer->batch * size + i] = output_grad[i];
+  return NULL;
 }
 
-static void project_weight_grad(const rondo_layer *layer,
-                                const rondo_task *task) {
+static const char *project_weight_grad(const rondo_layer *layer,
+                                       const rondo_task *task) {
   const int64_t width = layer->parameters[0], size = size_of(layer);
   const float *images = task->saved_for_weight_grad,
               *grads = images + layer->batch * size;
@@ -78,6 +80,7 @@ static void project_weight_grad(const rondo_layer *layer,
       for (int64_t i = 0; i < size; ++i)
         weights[i * width + w] += images[b * size + i] * grads[b * width + w];
     }
+  return NULL;
 }
 
 RONDO_BODY(project) = {
@@ -118,7 +121,7 @@ static int32_t classify_tensors(const rondo_layer *layer, rondo_tensor *tensors,
 }
 
 /* Saves relu(x) and the gradients of the classes. */
-static void classify(const rondo_layer *layer, const rondo_task *task) {
+static const char *classify(const rondo_layer *layer, const rondo_task *task) {
   const rondo_stream *stream = layer->streams;
   const int64_t width = layer->parameters[0], classes = stream->below;
   const float *input = task->inputs[0], *weights = task->weights;
@@ -150,10 +153,11 @@ static void classify(const rondo_layer *layer, const rondo_task *task) {
                            : 0;
   }
   *task->loss = (float)loss;
+  return NULL;
 }
 
-static void classify_input_grad(const rondo_layer *layer,
-                                const rondo_task *task) {
+static const char *classify_input_grad(const rondo_layer *layer,
+                                       const rondo_task *task) {
   const int64_t width = layer->parameters[0], classes = layer->streams[0].below;
   const float *weights = task->weights, *kept = task->saved_for_weight_grad,
               *grads = kept + layer->batch * width;
@@ -165,10 +169,11 @@ static void classify_input_grad(const rondo_layer *layer,
         sum += grads[b * classes + c] * weights[w * classes + c];
       input_grad[b * width + w] = kept[b * width + w] > 0 ? sum : 0;
     }
+  return NULL;
 }
 
-static void classify_weight_grad(const rondo_layer *layer,
-                                 const rondo_task *task) {
+static const char *classify_weight_grad(const rondo_layer *layer,
+                                        const rondo_task *task) {
   const int64_t width = layer->parameters[0], classes = layer->streams[0].below;
   const float *kept = task->saved_for_weight_grad,
               *grads = kept + layer->batch * width;
@@ -178,6 +183,7 @@ static void classify_weight_grad(const rondo_layer *layer,
       for (int64_t c = 0; c < classes; ++c)
         gradients[w * classes + c] +=
             kept[b * width + w] * grads[b * classes + c];
+  return NULL;
 }
 
 RONDO_BODY(classify) = {

@@ -170,6 +170,8 @@ struct FileBuffers {
       task.saved_for_input_grad = address;
     else if (space == "saved_for_weight_grad")
       task.saved_for_weight_grad = address;
+    else if (space == "kept_for_weight_grad")
+      task.kept_for_weight_grad = address;
     else if (space == "inputs")
       put(inputs, index, address);
     else if (space == "input_grads")

@@ -30,6 +30,7 @@ enum class Space : int32_t {
   Gradients,
   SavedForInputGrad,
   SavedForWeightGrad,
+  KeptForWeightGrad,
   Inputs,
   InputGrads,
   Output,
@@ -42,8 +43,8 @@ enum class Space : int32_t {
   LossScale,
   /// Tensors of the module that do not change; of the library.
   Constants,
-  /// One int64, from which a graph computes its random numbers: of the layer
-  /// and the micro-batch.
+  /// One int64, from which a graph computes its random numbers: of the layer,
+  /// the run's seed, the iteration and the micro-batch.
   RandomKey,
 };
 

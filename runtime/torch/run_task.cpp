@@ -14,10 +14,8 @@ namespace rondo::torch {
 
 /// The same for all tasks of a micro-batch, and under every schedule.
 static uint64_t randomKeyOf(const rondo_layer &layer, const rondo_task &task) {
-  // A task does not know its run's seed, nor its iteration.
-  const uint64_t seed = 0, iteration = 0;
-  const uint64_t run = runtime::mix(runtime::hashName(layer.name), seed);
-  return runtime::mix(runtime::mix(run, iteration),
+  const uint64_t run = runtime::mix(runtime::hashName(layer.name), task.seed);
+  return runtime::mix(runtime::mix(run, static_cast<uint64_t>(task.iteration)),
                       static_cast<uint64_t>(task.microbatch));
 }
 
@@ -41,6 +39,9 @@ char *Spaces::at(const Place &place) const {
     break;
   case Space::SavedForWeightGrad:
     base = buffers->saved_for_weight_grad;
+    break;
+  case Space::KeptForWeightGrad:
+    base = buffers->kept_for_weight_grad;
     break;
   case Space::Inputs:
     base = buffers->inputs[place.index];

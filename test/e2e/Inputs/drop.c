@@ -31,7 +31,7 @@ static const char *sizes(const rondo_layer *layer, rondo_sizes *sizes) {
 static int32_t tensors(const rondo_layer *layer, rondo_tensor *tensors,
                        int32_t capacity) {
   if (capacity > 0) {
-    rondo_tensor weight = {"weight", 1, {0, 1}, 0, RONDO_INIT_ONES, 0};
+    rondo_tensor weight = {"weight", 1, {0, 1}, 0, RONDO_INIT_ONES, 0, 0};
     weight.shape[0] = count_of(layer);
     tensors[0] = weight;
   }

@@ -41,7 +41,7 @@ static int32_t many_tensors(const rondo_layer *layer, rondo_tensor *tensors,
   return count;
 }
 
-static void many(const rondo_layer *layer, const rondo_task *task) {
+static const char *many(const rondo_layer *layer, const rondo_task *task) {
   const float *weights = task->weights;
   const int64_t last = layer->parameters[0] - 1;
   float *output = task->output;
@@ -51,22 +51,27 @@ static void many(const rondo_layer *layer, const rondo_task *task) {
       sum += weights[place * t + i];
     output[i] = sum * weights[place * last + i];
   }
+  return NULL;
 }
 
-static void many_input_grad(const rondo_layer *layer, const rondo_task *task) {
+static const char *many_input_grad(const rondo_layer *layer,
+                                   const rondo_task *task) {
   const float *weights = task->weights, *output_grad = task->output_grad;
   const int64_t last = layer->parameters[0] - 1;
   float *saved = task->saved_for_weight_grad;
   for (int i = 0; i < numbers; ++i)
     saved[i] = output_grad[i] * weights[place * last + i];
+  return NULL;
 }
 
-static void many_weight_grad(const rondo_layer *layer, const rondo_task *task) {
+static const char *many_weight_grad(const rondo_layer *layer,
+                                    const rondo_task *task) {
   const float *saved = task->saved_for_weight_grad;
   float *gradients = task->gradients;
   for (int64_t t = 0; t < layer->parameters[0] - 1; ++t)
     for (int i = 0; i < numbers; ++i)
       gradients[place * t + i] += saved[i];
+  return NULL;
 }
 
 RONDO_BODY(many) = {
@@ -88,7 +93,7 @@ static int32_t no_tensors(const rondo_layer *layer, rondo_tensor *tensors,
   return 0;
 }
 
-static void target(const rondo_layer *layer, const rondo_task *task) {
+static const char *target(const rondo_layer *layer, const rondo_task *task) {
   const float *input = task->inputs[0];
   float *saved = task->saved_for_input_grad, loss = 0;
   (void)layer;
@@ -98,19 +103,22 @@ static void target(const rondo_layer *layer, const rondo_task *task) {
     saved[i] = (float)task->loss_scale * distance;
   }
   *task->loss = loss;
+  return NULL;
 }
 
-static void target_input_grad(const rondo_layer *layer,
-                              const rondo_task *task) {
+static const char *target_input_grad(const rondo_layer *layer,
+                                     const rondo_task *task) {
   const float *saved = task->saved_for_input_grad;
   float *input_grad = task->input_grads[0];
   (void)layer;
   for (int i = 0; i < numbers; ++i)
     input_grad[i] = saved[i];
+  return NULL;
 }
 
-static void nothing(const rondo_layer *layer, const rondo_task *task) {
+static const char *nothing(const rondo_layer *layer, const rondo_task *task) {
   (void)layer, (void)task;
+  return NULL;
 }
 
 RONDO_BODY(target) = {

@@ -24,7 +24,7 @@ static float mask_of(const rondo_task *task, int64_t i) {
 static int32_t weights(const rondo_layer *layer, rondo_tensor *tensors,
                        int32_t capacity) {
   if (capacity > 0) {
-    rondo_tensor weight = {"weight", 1, {0, 1}, 0, RONDO_INIT_ONES, 0};
+    rondo_tensor weight = {"weight", 1, {0, 1}, 0, RONDO_INIT_ONES, 0, 0};
     weight.shape[0] = count_of(layer);
     tensors[0] = weight;
   }

@@ -104,8 +104,9 @@ Buffers buffersOf(const rondo_layer *layer, const rondo_task *task) {
 }
 
 template <typename Task>
-void onCpu(const rondo_layer *layer, const rondo_task *task) {
+const char *onCpu(const rondo_layer *layer, const rondo_task *task) {
   Task::run(buffersOf(layer, task));
+  return nullptr;
 }
 
 template <typename Task> __global__ void kernel(Buffers buffers) {
@@ -114,7 +115,7 @@ template <typename Task> __global__ void kernel(Buffers buffers) {
 }
 
 template <template <typename> class Task>
-void onCuda(const rondo_layer *layer, const rondo_task *task) {
+const char *onCuda(const rondo_layer *layer, const rondo_task *task) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(1);
   config.blockDim = dim3(32);
@@ -124,6 +125,7 @@ void onCuda(const rondo_layer *layer, const rondo_task *task) {
     cudaLaunchKernelEx(&config, kernel<Task<__nv_bfloat16>>, buffers);
   else
     cudaLaunchKernelEx(&config, kernel<Task<float>>, buffers);
+  return nullptr;
 }
 
 int64_t outputBytes(const rondo_layer *layer) {
@@ -154,22 +156,26 @@ int32_t noTensors(const rondo_layer *, rondo_tensor *, int32_t) { return 0; }
 
 } // namespace
 
-RONDO_BODY(mix) = {
-    RONDO_BODY_VERSION,
-    0,
-    0,
-    mixSizes,
-    mixTensors,
-    {onCpu<MixForward<float>>, onCpu<MixInputGrad<float>>,
-     onCpu<MixWeightGrad<float>>},
-    {onCuda<MixForward>, onCuda<MixInputGrad>, onCuda<MixWeightGrad>}};
+RONDO_BODY(mix) = {RONDO_BODY_VERSION,
+                   0,
+                   0,
+                   mixSizes,
+                   mixTensors,
+                   {onCpu<MixForward<float>>, onCpu<MixInputGrad<float>>,
+                    onCpu<MixWeightGrad<float>>, nullptr, nullptr},
+                   {onCuda<MixForward>, onCuda<MixInputGrad>,
+                    onCuda<MixWeightGrad>, nullptr, nullptr},
+                   nullptr,
+                   nullptr};
 
-RONDO_BODY(near) = {
-    RONDO_BODY_VERSION,
-    1,
-    1,
-    nearSizes,
-    noTensors,
-    {onCpu<NearForward<float>>, onCpu<NearInputGrad<float>>,
-     onCpu<Nothing<float>>},
-    {onCuda<NearForward>, onCuda<NearInputGrad>, onCuda<Nothing>}};
+RONDO_BODY(near) = {RONDO_BODY_VERSION,
+                    1,
+                    1,
+                    nearSizes,
+                    noTensors,
+                    {onCpu<NearForward<float>>, onCpu<NearInputGrad<float>>,
+                     onCpu<Nothing<float>>, nullptr, nullptr},
+                    {onCuda<NearForward>, onCuda<NearInputGrad>,
+                     onCuda<Nothing>, nullptr, nullptr},
+                    nullptr,
+                    nullptr};

@@ -46,6 +46,7 @@ def eager_output(
     layers: dict[str, torch.nn.Module],
     inputs: dict[str, list[str]],
     tokens: torch.Tensor,
+    iteration: int,
     microbatch: int,
 ) -> torch.Tensor:
     """What the layers return, with the random numbers that a program draws."""
@@ -53,7 +54,7 @@ def eager_output(
     before = ""
     for name, module in layers.items():
         given = [x for s in inputs.get(name, [before]) for x in outputs.get(s, [tokens])]
-        with HashedRandom(name, microbatch=microbatch):
+        with HashedRandom(name, seed=1, iteration=iteration, microbatch=microbatch):
             result = module(*given)
         outputs[name] = list(result) if isinstance(result, tuple) else [result]
         before = name
@@ -80,7 +81,7 @@ def eager_losses(
                 for s in range(models.SAMPLES)
             ]
             tokens = torch.tensor(samples)
-            output = eager_output(layers, inputs, tokens[:, :-1], microbatch)
+            output = eager_output(layers, inputs, tokens[:, :-1], iteration - 1, microbatch)
             loss = models.loss(output, tokens[:, 1:]) / MICROBATCHES
             loss.backward()
             total += float(loss)

@@ -162,8 +162,9 @@ TEST(TorchTask, PutsResultsInPlace) {
   }
 }
 
-/// The key that a task of this layer and micro-batch gets.
-int64_t randomKey(const char *layerName, int64_t microbatch) {
+/// The key that a task gets.
+int64_t randomKey(const char *layerName, uint64_t seed, int64_t iteration,
+                  int64_t microbatch) {
   Graph graph{"key", create, [](void *, Tensor **inputs, Tensor **outputs) {
                 outputs[0] = inputs[0];
                 return int32_t(0);
@@ -175,6 +176,8 @@ int64_t randomKey(const char *layerName, int64_t microbatch) {
   layer.name = layerName;
   rondo_task buffers{};
   buffers.output = &found;
+  buffers.seed = seed;
+  buffers.iteration = iteration;
   buffers.microbatch = microbatch;
   runTask({&graph, &key, 1, &output, 1, nullptr, 0, nullptr, 0, nullptr}, layer,
           buffers);
@@ -182,11 +185,14 @@ int64_t randomKey(const char *layerName, int64_t microbatch) {
 }
 
 // The first number is what rondo.torch computes for eager execution.
-TEST(TorchTask, GivesRandomKeysOfLayerAndMicrobatch) {
-  EXPECT_EQ(randomKey("h0", 3), 2253693827448477238);
-  EXPECT_EQ(randomKey("h0", 3), randomKey("h0", 3));
-  EXPECT_NE(randomKey("h0", 4), randomKey("h0", 3));
-  EXPECT_NE(randomKey("h1", 3), randomKey("h0", 3));
+TEST(TorchTask, GivesRandomKeysOfLayerSeedIterationAndMicrobatch) {
+  const int64_t key = randomKey("h0", 7, 2, 3);
+  EXPECT_EQ(key, 1523089758578852366);
+  EXPECT_EQ(randomKey("h0", 7, 2, 3), key);
+  EXPECT_NE(randomKey("h1", 7, 2, 3), key);
+  EXPECT_NE(randomKey("h0", 8, 2, 3), key);
+  EXPECT_NE(randomKey("h0", 7, 1, 3), key);
+  EXPECT_NE(randomKey("h0", 7, 2, 4), key);
 }
 
 TEST(TorchTask, LoadsAGraphOnce) {

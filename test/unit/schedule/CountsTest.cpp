@@ -60,6 +60,7 @@ constexpr Noun nouns[] = {
     {"shard", "shards"},
     {"slot", "slots"},
     {"stage", "stages"},
+    {"stream", "streams"},
     {"step", "steps"},
     {"task", "tasks"},
     {"tensor", "tensors"},

@@ -41,6 +41,7 @@ class Buffers:
             ("gradients", 0): body.weight_bytes,
             ("saved_for_input_grad", 0): body.saved_for_input_grad_bytes,
             ("saved_for_weight_grad", 0): body.saved_for_weight_grad_bytes,
+            ("kept_for_weight_grad", 0): body.kept_for_weight_grad_bytes,
             ("output", 0): body.output_bytes,
             ("output_grad", 0): body.output_bytes,
             ("workspace", 0): body.workspace_bytes,

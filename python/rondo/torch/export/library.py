@@ -30,6 +30,7 @@ _SPACES = {
     "gradients": "Gradients",
     "saved_for_input_grad": "SavedForInputGrad",
     "saved_for_weight_grad": "SavedForWeightGrad",
+    "kept_for_weight_grad": "KeptForWeightGrad",
     "inputs": "Inputs",
     "input_grads": "InputGrads",
     "output": "Output",
@@ -258,8 +259,8 @@ class Glue:
         for tensor, parameter, offset in body.weights:
             shape = stated_shape(parameter)
             rows.append(
-                f'{{"{tensor}", {len(shape)}, {{{", ".join(map(str, shape + [1] * (2 - len(shape))))}}}, '
-                f"{offset // 4}, RONDO_INIT_NORMAL, {int(len(shape) > 1)}}}"
+                f'{{"{tensor}", {len(shape)}, {{{", ".join(map(str, shape))}}}, '
+                f"{offset // 4}, RONDO_INIT_FILE, {int(len(shape) > 1)}, 0}}"
             )
         tensors = "nullptr"
         if rows:
@@ -280,6 +281,7 @@ class Glue:
             f"  sizes->weight_bytes = {body.weight_bytes};\n"
             f"  sizes->saved_for_input_grad_bytes = {body.saved_for_input_grad_bytes};\n"
             f"  sizes->saved_for_weight_grad_bytes = {body.saved_for_weight_grad_bytes};\n"
+            f"  sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
             f"  sizes->output_bytes = {body.output_bytes};\n"
             f"  sizes->workspace_bytes = {body.workspace_bytes};\n"
             "  return nullptr;\n}\n"
@@ -292,8 +294,8 @@ class Glue:
             )
             + f"  return {len(rows)};\n}}\n"
             f"RONDO_BODY({name}) = {{RONDO_BODY_VERSION, {inputs}, {inputs}, sizes_{name}, "
-            f"list_{name}, {{run_task_{name}_F, run_task_{name}_I, run_task_{name}_W}}, "
-            "{}};\n"
+            f"list_{name}, {{run_task_{name}_F, run_task_{name}_I, run_task_{name}_W, "
+            "nullptr, nullptr}, {}, nullptr, nullptr};\n"
         )
 
     def text(self) -> str:

@@ -198,12 +198,6 @@ def _prepare(layer: Layer, cache: Path) -> Exported:
     """Traces and divides a layer."""
     joint = trace(layer)
     body = divide(layer, joint)
-    limit = 16
-    if len(body.weights) > limit:
-        raise Refusal(
-            f"layer '{layer.name}' has {len(body.weights)} parameters, more than "
-            f"{limit}: divide it into several layers"
-        )
     compiled = [
         None if task.module is None else compiled_task(task, cache)
         for task in body.tasks
@@ -441,8 +435,10 @@ def _write_model(
                 ("weight_bytes", body.weight_bytes),
                 ("saved_for_input_grad_bytes", body.saved_for_input_grad_bytes),
                 ("saved_for_weight_grad_bytes", body.saved_for_weight_grad_bytes),
+                ("kept_for_weight_grad_bytes", body.kept_for_weight_grad_bytes),
                 ("output_bytes", body.output_bytes),
                 ("workspace_bytes", body.workspace_bytes),
+                ("tensors", len(body.weights)),
             )
             if value > 0
         ]

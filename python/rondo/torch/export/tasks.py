@@ -90,7 +90,6 @@ class Body:
     weight_bytes: int
     saved_for_input_grad_bytes: int
     saved_for_weight_grad_bytes: int
-    #: Of these, what only I writes.
     kept_for_weight_grad_bytes: int
     output_bytes: int
     constants: list[torch.Tensor]
@@ -131,9 +130,9 @@ class _Divider:
         regions = Region("saved_for_input_grad"), Region("saved_for_weight_grad")
         saved = self._place_saved(regions)
         forward = self._forward(saved)
-        before = regions[1].size
+        from_input_grad = Region("kept_for_weight_grad")
         kept = {
-            n: (regions[1].add(_size(n)))
+            n: from_input_grad.add(_size(n))
             for n in self.kept.input_grad_to_weight_grad
         }
         self.places.update(saved)
@@ -146,7 +145,7 @@ class _Divider:
             weight_bytes,
             regions[0].size,
             regions[1].size,
-            regions[1].size - before,
+            from_input_grad.size,
             output_bytes,
             constants,
         )
@@ -421,9 +420,8 @@ def _dense_strides(value: torch.Tensor) -> tuple[int, ...]:
 
 
 def stated_shape(parameter: torch.Tensor) -> list[int]:
-    """A parameter's sizes in a program, whose tensors have one or two dimensions."""
-    shape = list(parameter.shape) or [1]
-    return shape if len(shape) <= 2 else [shape[0], parameter.numel() // shape[0]]
+    """A parameter's sizes in a program, where a number is a tensor of one dimension."""
+    return list(parameter.shape) or [1]
 
 
 def _size(node: Node) -> int:
