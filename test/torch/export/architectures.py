@@ -198,21 +198,6 @@ class Rotated(nn.Module):
         return y[0] if isinstance(y, tuple) else y
 
 
-class Mamba(nn.Module):
-    """A block of Mamba in its reference path, 8 tokens at a time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        from transformers import MambaConfig
-        from transformers.models.mamba.modeling_mamba import MambaBlock
-
-        config = MambaConfig(hidden_size=WIDTH, state_size=4, time_step_rank=4)
-        self.layer = MambaBlock(config, 0)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.layer(x.reshape(-1, 8, WIDTH)).reshape(x.shape)
-
-
 class Recurrent(nn.Module):
     """An LSTM or a GRU over 8 tokens at a time."""
 
