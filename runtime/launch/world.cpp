@@ -117,7 +117,7 @@ std::unique_ptr<Store> rondo::runtime::makeLocalStore() {
 }
 
 //===----------------------------------------------------------------------===//
-// What the user is told.
+// Messages to the user.
 //===----------------------------------------------------------------------===//
 
 void rondo::runtime::sayError(const std::string &message) {

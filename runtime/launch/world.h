@@ -95,7 +95,7 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// What the user is told.
+// Messages to the user.
 //===----------------------------------------------------------------------===//
 
 /// Writes an error to standard error, and to the file from which torchrun

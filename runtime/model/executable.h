@@ -324,8 +324,8 @@ extern const Backend mpiBackend;
 /// In librondo_cuda.a.
 extern const Backend cudaBackend;
 
-// What only some programs can do. A program names the objects that its tables
-// can use, and the linker takes their code alone; see runtime/trainer/extras.h.
+// Optional parts of the runtime (runtime/trainer/extras.h). A program names the
+// objects that its tables can use, and the linker takes their code alone.
 
 /// Searches for schedules while a program trains. In librondo_search.a; see
 /// runtime/adaptive/program_values.h.

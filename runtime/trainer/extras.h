@@ -1,4 +1,4 @@
-//===- extras.h - What only some programs can do ----------------*- C++ -*-===//
+//===- extras.h - Optional parts of the runtime -----------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The objects that a program's Extras name. Nothing else refers to what defines

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the counted lines of the core with those that pages state: core-lines.py COUNTED PAGE..."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints which parts of the runtime a program has: linked-parts.py PROGRAM."""
 
 import subprocess
