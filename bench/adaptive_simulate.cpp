@@ -25,7 +25,7 @@
 #include "planning/adaptive/CandidateTable.h"
 #include "planning/adaptive/MemoryLimit.h"
 #include "runtime/adaptive/tuner.h"
-#include "runtime/trainer/link_trace.h"
+#include "runtime/trainer/link_emulation.h"
 #include "schedule/families/Family.h"
 #include "schedule/program/ProgramSimulator.h"
 #include "schedule/simulate/Simulator.h"

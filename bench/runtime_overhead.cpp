@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "bench/TimedPipeline.h"
-#include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/program_values.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "plans/Layers.h"
 
 #include "kinds/Counts.h"
-#include "runtime/model/attention_memory.h"
+#include "runtime/model/llama_sizes.h"
 #include "runtime/model/stage_sizes.h"
 
 #include "llvm/ADT/STLExtras.h"

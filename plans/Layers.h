@@ -24,7 +24,7 @@ inline constexpr int64_t maxLayerNs = int64_t(1) << 46;
 std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
 
 /// Most bytes of device memory that a rank takes for attention in addition to
-/// its arena (runtime/model/attention_memory.h).
+/// its arena (runtime/model/llama_sizes.h).
 int64_t attentionMemoryBytes(PlanOp plan);
 
 /// A size with which the sums of a stage could exceed 64 bits, and the op that

@@ -11,6 +11,5 @@
 
 #include "runtime/execution/actions.h"
 #include "runtime/model/executable.h"
-#include "runtime/trainer/run_executable.h"
 
 #endif // RONDO_RUNTIME_RONDO_RUNTIME_H

@@ -16,13 +16,8 @@
 
 #include "kernel_table.h"
 
-#include "runtime/bodies/cuda/activations.h"
 #include "runtime/bodies/cuda/attention.h"
-#include "runtime/bodies/cuda/attention_cudnn.h"
-#include "runtime/bodies/cuda/classifier.h"
-#include "runtime/bodies/cuda/embedding.h"
-#include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/reduce.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/optimizer/cuda.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #define RONDO_RUNTIME_ADAPTIVE_BACKGROUND_H
 
 #include "runtime/adaptive/estimator.h"
-#include "runtime/adaptive/schedule_search.h"
+#include "runtime/adaptive/program_values.h"
 
 #include <atomic>
 #include <condition_variable>

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/backend/backend.h"
-#include "runtime/base/deadline.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/discovery.h"
 #include "runtime/launch/store.h"

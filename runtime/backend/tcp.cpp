@@ -1,7 +1,7 @@
 //===- tcp.cpp - Ranks as processes on CPUs, by TCP -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/transport/tcp.h"
+#include "runtime/transport/endpoint.h"
 
 #include "runtime/backend/backend.h"
 

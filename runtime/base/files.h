@@ -63,6 +63,24 @@ void writeTextFile(const std::string &path, const std::string &name,
 /// Throws Error if it cannot be read or is a pointer of Git LFS.
 std::string readTextFile(const std::string &kind, const std::string &path);
 
+//===----------------------------------------------------------------------===//
+// Files that only this user may open.
+//===----------------------------------------------------------------------===//
+
+/// Makes a temporary file that only this user can open, and returns its
+/// descriptor for writing; -1, with errno set, on failure. What has the name
+/// already, from an earlier process with the same number or from another user,
+/// is removed, never written.
+int makeExclusiveFile(const std::string &path);
+
+/// Gives a file the permissions that the umask allows, once it is complete.
+bool shareAsUsual(int descriptor);
+
+/// Opens a file that is kept if it is there, for writing. Fails with ELOOP if
+/// the path is a link that another user has made: it may lead to any file of
+/// this one.
+int openOwnFile(const std::string &path, bool appends);
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_BASE_FILES_H

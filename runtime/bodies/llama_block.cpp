@@ -11,7 +11,7 @@
 #include "runtime/bodies/layers.h"
 #include "runtime/bodies/linear.h"
 #include "runtime/bodies/norm.h"
-#include "runtime/model/llama_layouts.h"
+#include "runtime/model/llama_sizes.h"
 
 #include <algorithm>
 

@@ -4,7 +4,6 @@
 #include "runtime/checkpoints/checkpoint_files.h"
 
 #include "runtime/base/error.h"
-#include "runtime/base/exclusive_file.h"
 #include "runtime/base/files.h"
 #include "runtime/checkpoints/safetensors.h"
 

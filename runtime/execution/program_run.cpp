@@ -3,7 +3,7 @@
 
 #include "runtime/execution/program_run.h"
 
-#include "runtime/base/deadline.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
 

@@ -8,7 +8,6 @@
 #include "runtime/execution/collectives.h"
 #include "runtime/execution/messages.h"
 #include "runtime/execution/rank_log.h"
-#include "runtime/execution/sharded.h"
 #include "runtime/execution/weights.h"
 
 #include <atomic>

@@ -4,7 +4,7 @@
 #ifndef RONDO_RUNTIME_LAUNCH_SOCKET_H
 #define RONDO_RUNTIME_LAUNCH_SOCKET_H
 
-#include "runtime/base/deadline.h"
+#include "runtime/base/clock.h"
 
 #include <cstdint>
 #include <functional>

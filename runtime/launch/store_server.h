@@ -4,7 +4,7 @@
 #ifndef RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 #define RONDO_RUNTIME_LAUNCH_STORE_SERVER_H
 
-#include "runtime/base/deadline.h"
+#include "runtime/base/clock.h"
 #include "runtime/launch/handshake.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
+#include <string>
 #include <thread>
 
 namespace rondo::runtime {
@@ -204,6 +206,32 @@ std::unique_ptr<Store> makeTcpStore(const StoreParams &params,
                                     std::unique_ptr<ServerThread> server,
                                     Socket connection, FrameReader reader,
                                     const std::string &atFirst);
+
+//===----------------------------------------------------------------------===//
+// The file in which processes find process 0.
+//===----------------------------------------------------------------------===//
+
+/// Published by process 0 in a file or by a broadcast.
+struct MeetingPlace {
+  HostPort address;
+  /// The secret of the run; empty: there is none, or every process was given
+  /// it.
+  std::string secret;
+};
+
+std::string encode(const MeetingPlace &place);
+/// Nothing if the text is not complete.
+std::optional<MeetingPlace> decodePlace(const std::string &text);
+
+/// Writes a file that only this user can read, whole or not at all. Throws
+/// Error with Exit::Usage.
+void writePlace(const std::string &path, const MeetingPlace &place);
+/// Nothing if there is no such file yet. Throws Error with Exit::Usage if it is
+/// somebody else's.
+std::optional<MeetingPlace> readPlace(const std::string &path);
+
+/// The name that this machine gives itself.
+std::string thisHost();
 
 } // namespace rondo::runtime
 

@@ -3,8 +3,8 @@
 
 #include "runtime/launch/store_server.h"
 
-#include "runtime/base/deadline.h"
-#include "runtime/launch/say_error.h"
+#include "runtime/base/clock.h"
+#include "runtime/launch/world.h"
 
 #include <atomic>
 #include <condition_variable>

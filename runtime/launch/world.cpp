@@ -4,7 +4,17 @@
 #include "runtime/launch/world.h"
 
 #include "runtime/base/clock.h"
+#include "runtime/base/error.h"
+#include "runtime/base/files.h"
+#include "runtime/base/json.h"
 #include "runtime/launch/store.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <mutex>
+#include <string>
 
 using namespace rondo::runtime;
 
@@ -52,4 +62,82 @@ void DiskPhase::progress() {
   // In the form of a RankStatus.
   world.store->report(std::to_string(steps) + " -1 rank " +
                       std::to_string(world.process) + " " + what);
+}
+
+//===----------------------------------------------------------------------===//
+// The store of a run of one process.
+//===----------------------------------------------------------------------===//
+
+Store::~Store() = default;
+
+namespace {
+
+class LocalStore : public Store {
+public:
+  void set(const std::string &key, const std::string &value) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    values[key] = value;
+  }
+  std::string get(const std::string &key) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto it = values.find(key);
+    // No other process could set it.
+    if (it == values.end())
+      throw Error("the only process of the run asks for '" + key +
+                      "', which it has not set",
+                  Exit::RunFailure);
+    return it->second;
+  }
+  void barrier(const std::string &) override {}
+  std::vector<std::string>
+  exchange(const std::string &, const std::string &value, Patience) override {
+    return {value};
+  }
+  void give(const std::string &key, const std::string &value) override {
+    set(key, value);
+  }
+  std::string take(const std::string &key) override { return get(key); }
+  void check() override {}
+  bool fail(Exit, const std::string &) override { return false; }
+  void leave() override {}
+  void report(const std::string &) override {}
+  std::vector<Report> reports() override { return {}; }
+  Addresses addresses() override { return {}; }
+  int64_t clockOffsetNs() override { return 0; }
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::string> values;
+};
+
+} // namespace
+
+std::unique_ptr<Store> rondo::runtime::makeLocalStore() {
+  return std::make_unique<LocalStore>();
+}
+
+//===----------------------------------------------------------------------===//
+// Messages to the user.
+//===----------------------------------------------------------------------===//
+
+void rondo::runtime::sayError(const std::string &message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  const char *path = std::getenv("TORCHELASTIC_ERROR_FILE");
+  if (!path)
+    return;
+  try {
+    JsonWriter json;
+    json.object().key("message").object().member("message", message);
+    json.key("extraInfo").object();
+    json.member("timestamp", std::to_string(std::time(nullptr)));
+    json.end().end().end();
+    // torchrun fails if it finds a partly written file.
+    writeTextFile(path, path, json.text() + "\n");
+  } catch (const std::exception &) {
+    // The message is on standard error.
+  }
+}
+
+void rondo::runtime::sayNote(const std::string &message) {
+  std::fprintf(stderr, "note: %s\n", message.c_str());
 }

@@ -94,6 +94,17 @@ private:
   int64_t steps = 0, lastNs = INT64_MIN / 2;
 };
 
+//===----------------------------------------------------------------------===//
+// Messages to the user.
+//===----------------------------------------------------------------------===//
+
+/// Writes an error to standard error, and to the file from which torchrun
+/// reads the reason of a failure.
+void sayError(const std::string &message);
+
+/// Writes a note to standard error.
+void sayNote(const std::string &message);
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_LAUNCH_WORLD_H

@@ -121,7 +121,7 @@ struct BlockSavedForW {
   int64_t middleGrad, outputGrad;
   /// [6][hidden] of fp32: gradients of gain and bias of the first norm, then
   /// the four sums of the second (normInputGradKeeping() in
-  /// bodies/cuda/norm.h).
+  /// bodies/cuda/kernels.h).
   int64_t vectorGrads;
 
   constexpr explicit BlockSavedForW(const LayerDesc &layer)

@@ -328,7 +328,7 @@ extern const Backend cudaBackend;
 // objects that its tables can use, and the linker takes their code alone.
 
 /// Searches for schedules while a program trains. In librondo_search.a; see
-/// runtime/adaptive/schedule_search.h.
+/// runtime/adaptive/program_values.h.
 struct ScheduleSearch;
 extern const ScheduleSearch scheduleSearch;
 /// Changes the schedule while a program trains.
@@ -392,6 +392,9 @@ struct Executable {
   int32_t moments = 2;
   Extras extras = {};
 };
+
+/// Runs what the command line asks for and returns the exit code.
+int run_executable(const Executable &executable, int argc, char **argv);
 
 } // namespace rondo::runtime
 

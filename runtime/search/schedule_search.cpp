@@ -1,7 +1,7 @@
 //===- schedule_search.cpp - Searches schedules during a run --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/adaptive/schedule_search.h"
+#include "runtime/adaptive/program_values.h"
 
 #include "lowering/Communication.h"
 #include "lowering/MemoryPlan.h"

@@ -7,8 +7,8 @@
 #include "runtime/base/error.h"
 #include "runtime/base/files.h"
 #include "runtime/base/json.h"
-#include "runtime/launch/say_error.h"
 #include "runtime/launch/store.h"
+#include "runtime/launch/world.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,7 +1,7 @@
 //===- link_report.cpp - What channels have measured ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/link_report.h"
+#include "runtime/trainer/progress.h"
 
 #include "runtime/base/error.h"
 #include "runtime/base/files.h"

@@ -1,22 +1,24 @@
 //===- main.cpp - What an emitted program's main() calls ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/backend/backend.h"
 #include "runtime/base/error.h"
+#include "runtime/base/files.h"
 #include "runtime/bodies/linear.h"
-#include "runtime/launch/say_error.h"
 #include "runtime/launch/store.h"
+#include "runtime/launch/world.h"
+#include "runtime/model/executable.h"
 #include "runtime/trainer/extras.h"
 #include "runtime/trainer/options.h"
-#include "runtime/trainer/run_executable.h"
 #include "runtime/trainer/session.h"
 #include "runtime/trainer/trainer.h"
-#include "runtime/trainer/tuning.h"
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <sstream>
@@ -118,6 +120,92 @@ static std::vector<int64_t> arenasOf(const Executable &executable,
   }
   return bytes;
 }
+
+//===----------------------------------------------------------------------===//
+// --tune.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// --tune of a run. Process 0 reads the file for all, if there is one, and
+/// writes it. A run of one process writes it after each new choice, several
+/// when they end well: then it has the choices of all, of the lowest process
+/// where several have chosen.
+class Tuning {
+public:
+  /// Before devices are made. Does nothing without --tune. Throws Error if the
+  /// file cannot be read, or if the backend has nothing to choose.
+  Tuning(const Executable &executable, const Options &options,
+         const World &world);
+  /// All processes call it at the end of a run without errors.
+  void finish();
+
+private:
+  const std::string path;
+  const World &world;
+  std::unique_ptr<ChoiceTuner> tuner;
+};
+
+} // namespace
+
+static void writeChoices(const std::string &path, const std::string &text) {
+  writeTextFile(path, "'" + path + "'", text);
+}
+
+static std::string readChoices(const std::string &path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return "";
+  return readTextFile("--tune", path);
+}
+
+Tuning::Tuning(const Executable &executable, const Options &options,
+               const World &world)
+    : path(options.tune), world(world) {
+  if (path.empty())
+    return;
+  const Backend &backend = backendOf(executable);
+  if (!backend.makeTuner)
+    throwInAll(world, Error("--tune chooses among algorithms of GPUs, and '" +
+                                std::string(executable.name) +
+                                "' is for CPUs: leave it out",
+                            Exit::Usage));
+  TuningParams params;
+  params.name = "--tune '" + path + "'";
+  if (world.isFirst())
+    params.text = readChoices(path);
+  if (world.isAlone()) {
+    params.changed = [path = path](const std::string &text) {
+      writeChoices(path, text);
+    };
+  } else {
+    params.text = world.store->exchange("--tune", params.text).front();
+    // The sequential reference of process 0 must choose what the others do.
+    params.mayMeasure = options.mode != Options::Mode::Verify;
+  }
+  try {
+    tuner = backend.makeTuner(params);
+  } catch (const Error &error) {
+    throwInAll(world, error);
+  }
+}
+
+void Tuning::finish() {
+  if (!tuner || world.isAlone())
+    return;
+  // Process 0 may have been the only one with work.
+  const std::vector<std::string> all = world.store->exchange(
+      "the end of --tune", tuner->text(), Store::Patience::WhileAlive);
+  if (!world.isFirst())
+    return;
+  for (const std::string &text : all)
+    tuner->add(text);
+  writeChoices(path, tuner->text());
+}
+
+//===----------------------------------------------------------------------===//
+// Modes.
+//===----------------------------------------------------------------------===//
 
 static int checkBodies(const Executable &executable, const Options &options) {
   if (!executable.extras.bodyCheck)

@@ -5,7 +5,7 @@
 
 #include "kinds/Counts.h"
 #include "runtime/base/error.h"
-#include "runtime/base/exclusive_file.h"
+#include "runtime/base/files.h"
 #include "runtime/base/json.h"
 
 #include <algorithm>

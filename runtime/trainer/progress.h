@@ -4,8 +4,14 @@
 #ifndef RONDO_RUNTIME_TRAINER_PROGRESS_H
 #define RONDO_RUNTIME_TRAINER_PROGRESS_H
 
+#include "runtime/execution/connections.h"
+#include "runtime/execution/program_run.h"
+#include "runtime/launch/world.h"
+#include "runtime/trainer/options.h"
 #include "runtime/trainer/trainer.h"
+#include "runtime/transport/links.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -56,6 +62,65 @@ private:
   bool isLineOpen = false;
   /// Indexed by program id.
   std::vector<std::vector<int64_t>> times, enqueueTimes;
+};
+
+//===----------------------------------------------------------------------===//
+// Measured links.
+//===----------------------------------------------------------------------===//
+
+/// Prints a line for each channel that measures (--links), and writes them as a
+/// cluster (--links-file). All processes call it. Throws Error.
+void reportLinks(const Connections &connections, const Executable &executable,
+                 const Options &options, const World &world,
+                 Progress &progress);
+
+/// `30 messages, latency 12.345 us, 2000 bytes/us`, with the spread where there
+/// is one.
+std::string describeLink(const LinkFigures &link);
+
+/// A pipe.cluster of `ranks` devices with the links that were measured, ordered
+/// by their ranks; a comment for each of them says how. Other pairs have the
+/// largest latency and the lowest bandwidth of these. What could not be
+/// measured is left out, that is, without delay or limit.
+std::string clusterOf(const std::vector<LinkFigures> &links, int32_t ranks);
+
+//===----------------------------------------------------------------------===//
+// Recorded events.
+//===----------------------------------------------------------------------===//
+
+/// The events that the ranks of a training's pipelines have recorded. All
+/// processes make the same calls.
+class RunTrace {
+public:
+  /// `programs`: the pipelines that may run.
+  RunTrace(const Executable &executable,
+           const std::vector<const ProgramDesc *> &programs);
+
+  /// Moves the events of a run here. Its program may be one that the search has
+  /// found, and need not outlive the call.
+  void take(ProgramRun &run);
+  /// Writes a Chrome trace: pid = rank, tid 0 tasks and waits, tid 1 messages
+  /// and collectives, tid 2 runs. Process 0 writes. Throws Error.
+  void write(const std::string &path, const World &world);
+
+  /// Indexed by rank, in the order of the records; `program` counts the
+  /// programs of the executable, then those that were found.
+  const std::vector<std::vector<TraceEvent>> &events() const { return traces; }
+  /// For a found program, the compiled one whose connections it uses.
+  const ProgramDesc &programOf(const TraceEvent &event) const;
+  const std::string &nameOf(const TraceEvent &event) const {
+    return names[static_cast<size_t>(event.program)];
+  }
+
+private:
+  int32_t numberOf(const ProgramDesc &program);
+  void collect(const World &world);
+
+  const Executable &exe;
+  std::vector<std::vector<TraceEvent>> traces;
+  /// Indexed by number: names, and ids of compiled programs.
+  std::vector<std::string> names;
+  std::vector<int32_t> ids;
 };
 
 } // namespace rondo::runtime

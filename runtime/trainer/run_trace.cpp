@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/trainer/run_trace.h"
 #include "runtime/base/files.h"
 #include "runtime/base/json.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/progress.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -5,8 +5,8 @@
 
 #include "kinds/Counts.h"
 #include "runtime/backend/backend.h"
-#include "runtime/base/deadline.h"
-#include "runtime/launch/say_error.h"
+#include "runtime/base/clock.h"
+#include "runtime/launch/world.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -9,9 +9,7 @@
 #include "runtime/checkpoints/initial_weights.h"
 #include "runtime/launch/store.h"
 #include "runtime/trainer/extras.h"
-#include "runtime/trainer/link_report.h"
 #include "runtime/trainer/progress.h"
-#include "runtime/trainer/run_trace.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>

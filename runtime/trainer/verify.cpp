@@ -1,7 +1,7 @@
 //===- verify.cpp - Compares pipelines with the sequential reference ------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/verify.h"
+#include "runtime/trainer/trainer.h"
 
 #include "kinds/Counts.h"
 #include "runtime/base/error.h"

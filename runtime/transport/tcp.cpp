@@ -1,15 +1,14 @@
 //===- tcp.cpp - Ranks are processes connected by TCP ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/transport/tcp.h"
+#include "runtime/transport/endpoint.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/base/deadline.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/handshake.h"
-#include "runtime/launch/say_error.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
+#include "runtime/launch/world.h"
 
 #include <algorithm>
 #include <atomic>

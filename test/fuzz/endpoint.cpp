@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/transport/endpoint.h"
 #include "runtime/launch/handshake.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
-#include "runtime/transport/tcp.h"
 #include "test/fuzz/Target.h"
 
 #include <cstring>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
-#include "runtime/trainer/link_trace.h"
+#include "runtime/trainer/link_emulation.h"
 #include "test/fuzz/Target.h"
 
 using namespace rondo::runtime;

@@ -2,7 +2,7 @@
 // Shapes of GPT-2 and of Llama 3 on a device: too large for the emulation. The
 // references in double precision take a few seconds each on one core.
 
-#include "runtime/bodies/cuda/attention_cudnn.h"
+#include "runtime/bodies/cuda/attention.h"
 #include "test/unit/bodies/LlamaModel.h"
 #include "test/unit/cuda/Checks.h"
 

@@ -10,7 +10,7 @@
 #include "runtime/backend/backend.h"
 
 #include "runtime/bodies/cuda/gemm_choices.h"
-#include "runtime/launch/say_error.h"
+#include "runtime/launch/world.h"
 #include "runtime/transport/cuda/loopback.h"
 #include "runtime/transport/cuda/nccl_transport.h"
 

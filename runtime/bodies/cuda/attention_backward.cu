@@ -12,8 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bodies/cuda/attention_cudnn.h"
-#include "runtime/bodies/cuda/attention_plain.h"
+#include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/attention_tiles.h"
 
 namespace rondo::runtime::cuda {

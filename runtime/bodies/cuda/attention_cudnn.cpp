@@ -1,12 +1,12 @@
 //===- attention_cudnn.cpp - Attention by cuDNN ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/attention_cudnn.h"
+#include "runtime/bodies/cuda/attention.h"
 
 #ifdef RONDO_CUDNN
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING
 #define NV_CUDNN_FRONTEND_DISABLE_LOGGING
-#include "runtime/model/attention_memory.h"
+#include "runtime/model/llama_sizes.h"
 
 #include <cmath>
 #include <cudnn_frontend.h>

@@ -1,8 +1,7 @@
 //===- attention_forward.cu - Attention on tensor cores, forward ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/attention_cudnn.h"
-#include "runtime/bodies/cuda/attention_plain.h"
+#include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/attention_tiles.h"
 
 namespace rondo::runtime::cuda {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bodies/cuda/attention_plain.h"
+#include "runtime/bodies/cuda/attention.h"
 
 #include "runtime/base/cuda/thread.h"
 #include "runtime/model/layer_sizes.h"

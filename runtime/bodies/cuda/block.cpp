@@ -10,11 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bodies/cuda/activations.h"
 #include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/bodies/cuda/layers.h"
-#include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 

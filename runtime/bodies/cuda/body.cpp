@@ -1,8 +1,6 @@
 //===- body.cpp - The body of each layer kind on CUDA ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/body.h"
-
 #include "runtime/base/cuda/stream.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/custom.h"

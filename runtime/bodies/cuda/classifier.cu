@@ -1,7 +1,7 @@
 //===- classifier.cu - Softmax and cross-entropy on CUDA ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/classifier.h"
+#include "runtime/bodies/cuda/kernels.h"
 
 #include "runtime/base/cuda/thread.h"
 #include "runtime/bodies/cuda/tensor_core.h"

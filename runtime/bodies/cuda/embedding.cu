@@ -1,7 +1,7 @@
 //===- embedding.cu - Token and position embedding on CUDA ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/embedding.h"
+#include "runtime/bodies/cuda/kernels.h"
 
 #include "runtime/base/cuda/thread.h"
 

@@ -1,7 +1,7 @@
 //===- embedding_layer.cpp - The tasks of an embedding on CUDA ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/embedding.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/bodies/cuda/layers.h"
 
 namespace rondo::runtime::cuda {

@@ -5,10 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bodies/cuda/classifier.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/bodies/cuda/layers.h"
-#include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/reduce.h"
 
 namespace rondo::runtime::cuda {
 

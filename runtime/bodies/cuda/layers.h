@@ -15,6 +15,20 @@
 
 #include <cuda_bf16.h>
 
+namespace rondo::runtime {
+
+/// The computation of a layer whose activations have this type. LayerArgs
+/// points to device memory; its stream is a cuda::Stream with Gemms. Tasks only
+/// enqueue: after the first one of a shape they call nothing that a graph
+/// cannot record. They throw Error if that fails.
+const LayerBody &cudaBody(LayerKind kind, DType dtype);
+
+namespace cuda {
+LayerBody syntheticBody();
+} // namespace cuda
+
+} // namespace rondo::runtime
+
 namespace rondo::runtime::cuda {
 
 using Bf16 = __nv_bfloat16;

@@ -9,13 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/bodies/cuda/activations.h"
 #include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/bodies/cuda/layers.h"
-#include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/reduce.h"
-#include "runtime/bodies/cuda/rotary.h"
-#include "runtime/model/llama_cuda_layouts.h"
+#include "runtime/model/llama_sizes.h"
 
 namespace rondo::runtime::cuda {
 

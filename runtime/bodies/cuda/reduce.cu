@@ -1,7 +1,7 @@
 //===- reduce.cu - Sums over rows, always in the same order ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/reduce.h"
+#include "runtime/bodies/cuda/kernels.h"
 
 #include "runtime/base/cuda/thread.h"
 #include "runtime/model/cuda_layouts.h"

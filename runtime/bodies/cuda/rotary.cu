@@ -1,11 +1,10 @@
 //===- rotary.cu - Norms and rotary positions of heads, on CUDA -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/bodies/cuda/rotary.h"
+#include "runtime/bodies/cuda/kernels.h"
 
 #include "runtime/base/cuda/thread.h"
 #include "runtime/bodies/attention.h"
-#include "runtime/bodies/cuda/reduce.h"
 #include "runtime/model/llama_sizes.h"
 
 namespace rondo::runtime::cuda {

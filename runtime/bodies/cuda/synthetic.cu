@@ -9,7 +9,7 @@
 #include "runtime/base/cuda/stream.h"
 #include "runtime/base/cuda/thread.h"
 #include "runtime/base/random.h"
-#include "runtime/bodies/cuda/body.h"
+#include "runtime/bodies/cuda/layers.h"
 
 #include <algorithm>
 #include <cstring>

@@ -4,10 +4,10 @@
 #include "runtime/device/cuda/device.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/bodies/cuda/attention_cudnn.h"
-#include "runtime/bodies/cuda/body.h"
+#include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/gemm.h"
 #include "runtime/bodies/custom.h"
+#include "runtime/bodies/cuda/layers.h"
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/optimizer/cuda.h"
 

@@ -13,7 +13,7 @@
 #include "test/unit/runtime/Support.h"
 
 #include "runtime/execution/program_run.h"
-#include "runtime/transport/cuda/communicator.h"
+#include "runtime/transport/cuda/nccl_transport.h"
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;

@@ -8,7 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/launch/store.h"
-#include "runtime/transport/tcp.h"
+#include "runtime/transport/endpoint.h"
 
 #include <chrono>
 #include <condition_variable>

@@ -4,7 +4,7 @@
 
 #include "DeviceTest.h"
 
-#include "runtime/bodies/cuda/reduce.h"
+#include "runtime/bodies/cuda/kernels.h"
 
 namespace rondo::runtime::cuda {
 namespace {

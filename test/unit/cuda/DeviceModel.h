@@ -11,7 +11,7 @@
 
 #include "DeviceTest.h"
 
-#include "runtime/bodies/cuda/body.h"
+#include "runtime/bodies/cuda/layers.h"
 #include "runtime/model/cuda_layouts.h"
 #include "runtime/optimizer/cuda.h"
 

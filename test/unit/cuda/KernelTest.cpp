@@ -5,10 +5,8 @@
 #include "Checks.h"
 
 #include "runtime/bodies/attention.h"
-#include "runtime/bodies/cuda/activations.h"
 #include "runtime/bodies/cuda/attention.h"
-#include "runtime/bodies/cuda/classifier.h"
-#include "runtime/bodies/cuda/norm.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/bodies/norm.h"
 #include "runtime/model/cuda_layouts.h"
 

@@ -6,11 +6,9 @@
 
 #include "runtime/bodies/activations.h"
 #include "runtime/bodies/attention.h"
-#include "runtime/bodies/cuda/activations.h"
-#include "runtime/bodies/cuda/norm.h"
-#include "runtime/bodies/cuda/rotary.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/bodies/norm.h"
-#include "runtime/model/llama_cuda_layouts.h"
+#include "runtime/model/llama_sizes.h"
 
 namespace rondo::runtime::cuda {
 namespace {

@@ -5,7 +5,7 @@
 #include "../bodies/LlamaModel.h"
 #include "Checks.h"
 
-#include "runtime/model/llama_cuda_layouts.h"
+#include "runtime/model/llama_sizes.h"
 
 #include <array>
 

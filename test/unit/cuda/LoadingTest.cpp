@@ -6,7 +6,7 @@
 #include "DeviceTest.h"
 
 #include "runtime/device/cuda/device.h"
-#include "runtime/transport/cuda/communicator.h"
+#include "runtime/transport/cuda/nccl_transport.h"
 #include "test/cuda_emulation/emulation.h"
 
 #include <cstdlib>

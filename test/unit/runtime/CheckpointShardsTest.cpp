@@ -4,7 +4,7 @@
 #include "StoreFixture.h"
 #include "Training.h"
 
-#include "runtime/base/deadline.h"
+#include "runtime/base/clock.h"
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;

@@ -3,7 +3,7 @@
 
 #include "ManualClock.h"
 
-#include "runtime/base/deadline.h"
+#include "runtime/base/clock.h"
 
 #include "gtest/gtest.h"
 

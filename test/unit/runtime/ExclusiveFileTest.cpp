@@ -4,7 +4,6 @@
 #include "Support.h"
 
 #include "runtime/base/error.h"
-#include "runtime/base/exclusive_file.h"
 #include "runtime/base/files.h"
 
 #include "gtest/gtest.h"

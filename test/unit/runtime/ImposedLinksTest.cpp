@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
-#include "runtime/trainer/link_trace.h"
-#include "runtime/trainer/other_traffic.h"
+#include "runtime/trainer/link_emulation.h"
 
 #include "gtest/gtest.h"
 

@@ -4,8 +4,8 @@
 #include "StoreFixture.h"
 
 #include "runtime/launch/handshake.h"
-#include "runtime/launch/meeting_place.h"
 #include "runtime/launch/socket.h"
+#include "runtime/launch/store_server.h"
 
 #include <chrono>
 #include <fstream>

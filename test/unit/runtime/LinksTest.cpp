@@ -1,7 +1,7 @@
 //===- LinksTest.cpp - Measurements of channels ---------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/link_report.h"
+#include "runtime/trainer/progress.h"
 #include "runtime/transport/transport.h"
 
 #include "gtest/gtest.h"

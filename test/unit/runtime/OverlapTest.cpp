@@ -4,7 +4,7 @@
 #include "Overlapped.h"
 
 #include "runtime/base/error.h"
-#include "runtime/trainer/verify.h"
+#include "runtime/trainer/trainer.h"
 
 #include "gtest/gtest.h"
 

@@ -3,7 +3,7 @@
 
 #include "Overlapped.h"
 
-#include "runtime/trainer/verify.h"
+#include "runtime/trainer/trainer.h"
 
 #include "gtest/gtest.h"
 

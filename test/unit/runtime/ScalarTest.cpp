@@ -10,7 +10,7 @@
 #include "Overlapped.h"
 
 #include "runtime/bodies/rondo_body.h"
-#include "runtime/trainer/verify.h"
+#include "runtime/trainer/trainer.h"
 
 #include "gtest/gtest.h"
 

@@ -4,9 +4,9 @@
 #include "StoreFixture.h"
 
 #include "runtime/launch/handshake.h"
-#include "runtime/launch/meeting_place.h"
 #include "runtime/launch/secret.h"
 #include "runtime/launch/socket.h"
+#include "runtime/launch/store_server.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

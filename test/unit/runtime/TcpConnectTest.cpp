@@ -6,7 +6,7 @@
 #include "runtime/launch/handshake.h"
 #include "runtime/launch/socket.h"
 #include "runtime/launch/store.h"
-#include "runtime/transport/tcp.h"
+#include "runtime/transport/endpoint.h"
 
 #include <gtest/gtest.h>
 

@@ -1,20 +1,30 @@
-//===- other_traffic.h - Messages of other jobs -----------------*- C++ -*-===//
+//===- link_emulation.h - Links that change, and other traffic --*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_RUNTIME_TRAINER_OTHER_TRAFFIC_H
-#define RONDO_RUNTIME_TRAINER_OTHER_TRAFFIC_H
+#ifndef RONDO_RUNTIME_TRAINER_LINK_EMULATION_H
+#define RONDO_RUNTIME_TRAINER_LINK_EMULATION_H
 
 #include "runtime/execution/connections.h"
 #include "runtime/launch/world.h"
+#include "runtime/transport/imposed_links.h"
 
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 namespace rondo::runtime {
+
+/// Reads a link trace (docs/processes.md): CSV, or JSON lines if its first
+/// character is a brace. `path` begins its errors. `ranks`: of the program.
+/// `period`: in ms or iterations, what the trace goes by; 0: it is not
+/// repeated. Throws Error.
+LinkTrace parseLinkTrace(const std::string &text, const std::string &path,
+                         int32_t ranks, int64_t period);
+LinkTrace readLinkTrace(const std::string &path, int32_t ranks, int64_t period);
 
 /// Those over which messages come to this process or leave it.
 std::vector<SerialLink *> imposedLinks(Connections &connections,
@@ -70,4 +80,4 @@ private:
 
 } // namespace rondo::runtime
 
-#endif // RONDO_RUNTIME_TRAINER_OTHER_TRAFFIC_H
+#endif // RONDO_RUNTIME_TRAINER_LINK_EMULATION_H
