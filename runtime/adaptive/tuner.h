@@ -36,8 +36,9 @@ private:
   const TunerOptions options;
 };
 
-inline size_t Tuner::choose(const std::vector<int64_t> &estimates, size_t current,
-                     int64_t since, int64_t iteration) const {
+inline size_t Tuner::choose(const std::vector<int64_t> &estimates,
+                            size_t current, int64_t since,
+                            int64_t iteration) const {
   if (iteration - since + 1 < options.dwell || estimates[current] <= 0)
     return current;
   size_t best = current;

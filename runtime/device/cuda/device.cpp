@@ -6,8 +6,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/gemm.h"
-#include "runtime/bodies/custom.h"
 #include "runtime/bodies/cuda/layers.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/optimizer/cuda.h"
 
