@@ -195,7 +195,7 @@ def list_slowest(cases):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     build = pathlib.Path(sys.argv[1]).resolve()
     scratch = build / "test"

@@ -15,7 +15,7 @@ enum class Generation : uint8_t { Ampere, Hopper, Blackwell };
 /// Operands of products with the same peak and the same fitted share of it.
 enum class Operands : uint8_t { Bf16, Fp8, MxFp8, Fp4 };
 
-/// What a data sheet says of a device. Rates are those of one direction.
+/// A device as its data sheet has it. Rates are those of one direction.
 struct DeviceSheet {
   Generation generation = Generation::Hopper;
   /// Operations a second of dense products of bf16, fp8 and fp4.
@@ -44,14 +44,14 @@ struct Machines {
 /// Shares of data sheets' rates, and times that no data sheet has. The defaults
 /// are fitted on published runs; `bench/plans` does it again.
 struct Constants {
-  /// By generation and operands: the share of the peak that products reach.
+  /// The share of the peak that products reach, by generation and operands.
   std::array<std::array<double, 4>, 3> products = {
       {{0.8182, 0.8182, 0.8182, 0.8182},
        {0.6692, 0.7081, 0.7081, 0.7081},
        {0.4947, 0.4792, 0.7423, 0.3748}}};
-  /// By generation: attention's share of the bf16 peak, by its newest kernel.
+  /// The share of the bf16 peak that attention's newest kernel reaches.
   std::array<double, 3> attention = {0.5419, 0.5125, 0.65};
-  /// By stack: the share of these rates that it reaches, and seconds that a
+  /// The share of these rates that each stack reaches, and the seconds that a
   /// layer's forward takes at least, since the host launches its kernels.
   std::array<double, 5> stack = {1, 1, 1.0302, 0.8982, 0.8188};
   std::array<double, 5> launches = {999.3e-6, 150e-6, 400e-6, 1638.1e-6,
@@ -67,21 +67,22 @@ struct Constants {
   double links = 0.85;
   double network = 0.8018;
   double slowFabric = 0.2657;
-  /// The part of messages of tensor parallelism that stays visible: beside
-  /// products of the backward, and where a stack overlaps them.
+  /// The share of the time of tensor-parallel messages that adds to a layer's:
+  /// in the backward, whose products overlap them, and in a stack that overlaps
+  /// them everywhere.
   double tensorBackward = 0.4435;
   double tensorOverlapped = 0.3869;
   /// The part of gathers and sums of gradients that stays visible at least.
   double visibleSums = 0.3;
   /// The visible part of messages between stages, with several chunks a rank.
   double visibleStageMessages = 0.7;
-  /// The visible part of messages to experts, and of that where another
-  /// micro-batch's work runs beside them.
+  /// The share of the time of messages to experts that adds to a layer's, and
+  /// the share of that which remains if another micro-batch computes meanwhile.
   double visibleExpertMessages = 0.254;
   double besideMicrobatch = 0.4;
   /// Grouped products of experts reach this share of a product's rate.
   double groupedProducts = 0.468;
-  /// Seconds that each message takes beside its bytes.
+  /// Seconds of a message of no bytes.
   double messageLatency = 10e-6;
 };
 

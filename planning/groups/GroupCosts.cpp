@@ -11,7 +11,7 @@ namespace rondo::groups {
 namespace {
 
 struct PrecisionRow {
-  /// Of DeviceSheet::flops.
+  /// An index of DeviceSheet::flops.
   size_t peak;
   double operandBytes;
   Operands operands;
@@ -233,7 +233,7 @@ void GroupCosts::addTensorMessages(LayerTime &time, LayerKind kind) const {
                         std::min(visible, constants.tensorBackward);
 }
 
-/// Keys and values go round the group beside the attention of the last ones
+/// Keys and values go round the group during the attention to the last ones
 /// (ring attention, arXiv:2310.01889); the backward has twice the messages.
 void GroupCosts::addContextMessages(LayerTime &time, double core,
                                     double coreGrad) const {

@@ -1,10 +1,10 @@
 //===- GroupCosts.h - Time and memory of a layout ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a layer, a stage and an iteration take on groups of devices. Times are
-// seconds, of one micro-batch unless stated. Everything follows from sizes,
-// data sheets and Constants; nothing is measured here. docs/planning.md has the
-// formulas, their sources, and how far they are from published runs.
+// The time and memory of a layer and of an iteration on groups of devices.
+// Times are seconds, of one micro-batch unless stated. Everything follows from
+// sizes, data sheets and Constants; nothing is measured here. docs/planning.md
+// has the formulas, their sources, and how far they are from published runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ struct LayerTime {
   double forward = 0;
   /// Input and weight gradients.
   double backward = 0;
-  /// What recomputation adds to the backward.
+  /// The time of recomputation, which is part of the backward.
   double recompute = 0;
   double tensorForward = 0, tensorBackward = 0;
   double contextForward = 0, contextBackward = 0;

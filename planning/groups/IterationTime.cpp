@@ -8,7 +8,7 @@
 
 namespace rondo::groups {
 
-/// Of one device, in elements.
+/// Elements of the weights of one device.
 struct GroupCosts::Weights {
   double shared = 0;
   double experts = 0;
@@ -50,7 +50,7 @@ GroupCosts::Group GroupCosts::expertDataGroup() const {
 }
 
 /// The visible part of gathers of a layer's weights and of sums of its
-/// gradients, beside the layer's own work.
+/// gradients; the layer's own work hides the rest.
 double GroupCosts::shardMessages(const LayerTime &time, LayerKind kind) const {
   const LayerWeights weights = weightsOf(model, kind);
   double gather = gatherTime(2 * double(weights.shared) / double(layout.tensor),
@@ -128,8 +128,8 @@ double GroupCosts::longestRank(const std::vector<double> &ranks,
   return bestCut(layers, layout.pipeline);
 }
 
-/// Sums of gradients and gathers of weights once an iteration, beside the work
-/// of one micro-batch.
+/// Sums of gradients and gathers of weights once an iteration; the work of one
+/// micro-batch hides a part.
 double GroupCosts::gradientSums(double longest, const Weights &weights) const {
   if (dataGroup().size < 2 || sharesWeights())
     return 0;

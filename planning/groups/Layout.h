@@ -62,8 +62,8 @@ struct Layout {
   /// Samples of a micro-batch, and of an iteration.
   int64_t microbatch = 1;
   int64_t globalBatch = 1;
-  /// What replicas share: 0 nothing, 1 the optimizer's state, 2 gradients as
-  /// well, 3 weights as well (ZeRO, arXiv:1910.02054).
+  /// The state that replicas share: 0 nothing, 1 the optimizer's, 2 gradients
+  /// as well, 3 weights as well (ZeRO, arXiv:1910.02054).
   int zero = 1;
   Recompute recompute = Recompute::None;
   int64_t recomputedLayers = 0;
@@ -86,8 +86,8 @@ struct Execution {
   /// Of FlashAttention.
   int flashVersion = 3;
   bool hasFusedNorms = true;
-  /// Messages of tensor parallelism beside products, sums of gradients beside
-  /// the last backward, messages of experts beside another micro-batch.
+  /// Whether tensor-parallel messages overlap products, sums of gradients the
+  /// last backward, and messages to experts another micro-batch.
   bool overlapsTensor = false;
   bool overlapsData = true;
   bool overlapsExperts = false;

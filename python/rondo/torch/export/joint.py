@@ -321,7 +321,7 @@ def _refuse_tangents(
         operations = ", ".join(sorted({str(t) for t in targets})) or "an operation"
         path = layer.calls.modules.get(operation_of(targets[0]), "") if targets else ""
         raise Refusal(
-            f"{place(layer.name, path)}: {operations} has effects beside its result, "
+            f"{place(layer.name, path)}: {operations} has effects other than its result, "
             "such as checks of its data: use another operation"
         )
     if 0 < len(tangents) < len(floats):
