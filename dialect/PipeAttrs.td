@@ -146,7 +146,8 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     `body` names the body, an object of a library that `rondo compile` links.
     `parameters` are whole numbers that only the body interprets. Bytes are for
     one micro-batch, except those of the weights, which are fp32 and do not
-    include copies in another type; gradients are as large. When the program
+    include copies in another type; gradients of trained ones are as large. When
+    the program
     starts it compares all of them with what the body itself says.
     `kept_for_weight_grad_bytes` are held from the start of I until W ends, and
     `backward_workspace_bytes` is the workspace of a body that computes I and W

@@ -195,6 +195,10 @@ Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed,
         alignedBytes(bytes - layer.custom.inputWithoutGradBytes[k])));
     inputValues.push_back(
         randomValues(seed + 3 + inputs.size(), inputs.back()->size()));
+    // Masks and indices: any numbers but 0 may be out of their range.
+    const int64_t withGrad = bytes - layer.custom.inputWithoutGradBytes[k];
+    std::fill(inputValues.back().begin() + withGrad / 4,
+              inputValues.back().end(), 0.0f);
   }
   if (dataOf(layer) != LayerData::None)
     for (int64_t t = 0; t < numTokens(layer); ++t)
@@ -380,7 +384,7 @@ void Probe::checkBackward(const Gradients &split) {
     if (!sameBits(split.inputs[k], fused.inputs[k]))
       fail("B gives other bits than I for the gradient of input " +
            std::to_string(k));
-  for (const LayerTensor &tensor : layerTensors(layer))
+  for (const LayerTensor &tensor : trainedTensors(layer))
     if (std::memcmp(split.weights.data() + tensor.offset,
                     fused.weights.data() + tensor.offset, 4 * tensor.count))
       fail("B gives other bits than I and then W for the gradient of '" +

@@ -188,6 +188,22 @@ const char *unsupported(const Tensor &a, const Tensor &b, const Tensor *ends,
   return hasBias ? "has no bias" : nullptr;
 }
 
+/// What is wrong with the ends of groups, which are data; null if nothing is.
+const char *faultOfEnds(const Tensor &a, const Tensor &b, const Tensor &ends) {
+  const int64_t extent = b.numDims == 3   ? a.sizes[0]
+                         : a.numDims == 3 ? b.sizes[1]
+                                          : a.sizes[1];
+  const int64_t groups = ends.sizes[0];
+  if ((a.numDims == 3 && groups != a.sizes[0]) ||
+      (b.numDims == 3 && groups != b.sizes[0]))
+    return "has another number of groups than of matrices";
+  const auto *end = reinterpret_cast<const int32_t *>(ends.data());
+  for (int64_t g = 0; g < groups; ++g)
+    if (end[g * ends.strides[0]] > extent)
+      return "has a group that ends after the last row or column";
+  return nullptr;
+}
+
 /// The products of groups, which are consecutive rows of a, columns of b, or,
 /// if both are matrices, of what a and b share. What belongs to no group is 0.
 void multiplyGroups(const Tensor &a, const Tensor &b, const Tensor &ends,
@@ -225,6 +241,10 @@ int32_t aoti_torch_cpu__grouped_mm(Tensor *a, Tensor *b, Tensor **ends,
                                    Tensor **result) try {
   if (const char *what =
           unsupported(*a, *b, ends ? *ends : nullptr, bias && *bias)) {
+    std::fprintf(stderr, "rondo.torch: a product of groups %s\n", what);
+    return 1;
+  }
+  if (const char *what = faultOfEnds(*a, *b, **ends)) {
     std::fprintf(stderr, "rondo.torch: a product of groups %s\n", what);
     return 1;
   }

@@ -311,7 +311,8 @@ void Training::makeRuns() {
 
 void Training::evaluate() {
   if (evaluation && evaluatedAt != position.step)
-    progress.heldOut(position.step, trainer.evaluate(*evaluation));
+    progress.heldOut(position.step,
+                     trainer.evaluate(*evaluation, position.seed));
   evaluatedAt = position.step;
 }
 

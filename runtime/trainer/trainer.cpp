@@ -351,20 +351,23 @@ int64_t Trainer::allocatedBytes() {
 }
 
 /// Runs a program that is no iteration of the training.
-static void runApart(ProgramRun &run, State &state, Team &threads) {
+static void runApart(ProgramRun &run, State &state, Team &threads,
+                     uint64_t seed) {
   // Tasks on a GPU read the number of the iteration there.
   const int64_t none = -1;
   for (int32_t h = 0; h < state.executable().numReplicas; ++h)
     if (state.holds(h))
       state.write(h, &state.replicas()[h].control.header->before, &none,
                   sizeof none);
-  run.iterate(threads);
+  Span span;
+  span.seed = seed;
+  run.iterate(threads, span);
 }
 
-double Trainer::evaluate(ProgramRun &run) {
+double Trainer::evaluate(ProgramRun &run, uint64_t seed) {
   stageData(run, heldOutSamples(int64_t(run.program().microbatches) *
                                 run.program().samples));
-  runApart(run, programState, threads);
+  runApart(run, programState, threads, seed);
   IterationResult result;
   share("evaluation", run.program(), result);
   return result.loss;
@@ -389,7 +392,7 @@ std::vector<float> Trainer::logitsOf(ProgramRun &run,
     std::fill(std::copy(tokens.begin(), tokens.end(), out), out + size, 0);
   };
   stageData(run, prompt);
-  runApart(run, programState, threads);
+  runApart(run, programState, threads, /*seed=*/0);
   const int32_t replica = programState.ownerOf(headStage);
   const std::string key = "logits";
   std::vector<float> logits;

@@ -106,7 +106,7 @@ public:
   int trainSpan(ProgramRun &run, const TrainingSpan &span, const Report &report,
                 const std::atomic<int> &stopSignal = noSignal);
   /// The mean loss of the held-out samples.
-  double evaluate(ProgramRun &run);
+  double evaluate(ProgramRun &run, uint64_t seed);
 
   /// The layer that makes logits; null if there is none, or if it is a custom
   /// layer, whose logits nobody knows.

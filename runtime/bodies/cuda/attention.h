@@ -3,7 +3,7 @@
 //
 // softmax(q k^T / sqrt(width)) v for each sample and head, where a token sees
 // itself and those before it. By cuDNN where the stream has it and it takes the
-// shape (attention_cudnn.h), otherwise by the kernels described here, which
+// shape (attention_cudnn.cpp), otherwise by the kernels described here, which
 // never make a matrix of sequence x sequence. A token's
 // q, k and v are in one row. Consecutive query heads may share a head of keys
 // and values: nothing is repeated for them, and one block adds the gradients

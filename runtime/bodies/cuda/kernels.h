@@ -151,7 +151,7 @@ void normForward(const Stream &stream, int64_t rows, int64_t columns,
 /// writes the gradients of gain and bias to grads [2 * columns], and y in place
 /// of normal, which is no longer needed. `partials` has normChunks(rows) * 2 *
 /// columns elements (model/cuda_layouts.h). If `grads` is null, these are left
-/// for setPartials() (reduce.h), which adds those of several norms at once.
+/// for setPartials() (reduce.cu), which adds those of several norms at once.
 template <typename T>
 void normInputGrad(const Stream &stream, int64_t rows, int64_t columns,
                    const T *dy, T *normal, const float *scale,

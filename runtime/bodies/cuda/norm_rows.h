@@ -19,7 +19,7 @@ namespace rondo::runtime::cuda {
 
 enum class NormKind : uint8_t {
   Layer,
-  /// With the sums of normInputGradKeeping() (norm.h).
+  /// With the sums of normInputGradKeeping() (kernels.h).
   LayerKeeping,
   /// Without mean and bias: by the root mean square.
   RootMeanSquare,
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(32 * warpsPerBlock, 4)
   }
 }
 
-/// Makes normal, scale and y (norm.h). False, and nothing done, for rows
+/// Makes normal, scale and y (kernels.h). False, and nothing done, for rows
 /// without packs or too long.
 template <bool centred, typename T>
 bool normForwardRows(const Stream &stream, int64_t rows, int64_t columns,
@@ -155,7 +155,7 @@ template <typename T> struct Pack {
   }
 };
 
-/// See norm.h; bias, residual and kept may be null there.
+/// See kernels.h; bias, residual and kept may be null there.
 template <typename T> struct NormGrad {
   int64_t rows, columns;
   int chunkRows;

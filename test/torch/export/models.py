@@ -144,9 +144,18 @@ def between(**layers: nn.Module) -> dict[str, nn.Module]:
     return {"embedding": Embedding(width), **layers, "head": Head(width)}
 
 
+def frozen() -> dict[str, nn.Module]:
+    """A model with a matrix and a vector that are not trained."""
+    layers = mixing()
+    for name, parameter in layers["m0"].named_parameters():
+        parameter.requires_grad_(not name.startswith("gate"))
+    return layers
+
+
 MODELS = {
     "gpt": gpt,
     "mixing": mixing,
+    "frozen": frozen,
     "llama": lambda: of_transformers("llama"),
     "qwen3": lambda: of_transformers("qwen3"),
     "convolutions": lambda: between(

@@ -168,6 +168,14 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
         float((p - before[n]).abs().max()) for n, p in fresh["head"].named_parameters()
     )
     checks.check(f"{name}: weights come back", off <= 1e-4, f"differ by {off:.1e}")
+    kept = [
+        torch.equal(p, fresh[layer].get_parameter(n))
+        for layer, module in layers.items()
+        for n, p in module.named_parameters()
+        if not p.requires_grad
+    ]
+    if kept:
+        checks.check(f"{name}: {len(kept)} frozen parameters", all(kept))
 
 
 class Layer(models.Mixing):
@@ -246,6 +254,7 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         "'inner': aten.mm.default gives torch.float64",
     ),
     "parameters in fp64": (in_double, "aten.addmm.default gives torch.float64"),
+    "a call that the library refuses": (lambda _, x: x + x.detach().histc().sum(), "layer 'm0': F cannot run"),
     "bf16": (lambda _, x: (x.bfloat16() * 2).float(), "'inner': prims.convert_element"),
     "a function without a graph": (lambda _, x: Opaque.apply(x), "is not one graph"),
     "a number as output": (lambda _, x: 3, "returns a int"),

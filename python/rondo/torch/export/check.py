@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import subprocess
 from dataclasses import dataclass
@@ -251,8 +252,8 @@ def _difference(
         for f, e in zip(found, expected)
         if e.numel()
     ]
-    worst = 0.0
-    for error in errors:
-        # A comparison with NaN would hide it.
-        worst = error if not error <= worst else worst
+    # Each comparison with NaN is false, so max() would drop it.
+    if any(math.isnan(error) for error in errors):
+        return math.nan
+    worst = max(errors, default=0.0)
     return worst / most if most > 0 else worst

@@ -260,7 +260,8 @@ class Glue:
             shape = stated_shape(parameter)
             rows.append(
                 f'{{"{tensor}", {len(shape)}, {{{", ".join(map(str, shape))}}}, '
-                f"{offset // 4}, RONDO_INIT_FILE, {int(len(shape) > 1)}, 0}}"
+                # Decay would move a parameter without a gradient.
+                f"{offset // 4}, RONDO_INIT_FILE, {int(len(shape) > 1 and tensor in body.trained)}, 0}}"
             )
         tensors = "nullptr"
         if rows:

@@ -206,6 +206,8 @@ def _prepare(layer: Layer, cache: Path) -> Exported:
         [
             *(c.name if c else "" for c in compiled),
             *(repr(t.copies) for t in body.tasks),
+            *(repr([p.place for p in (*t.inputs, *t.outputs)]) for t in body.tasks),
+            str(len(layer.edges)),
             *(f"{n} {tuple(p.shape)} {o}" for n, p, o in body.weights),
             *(hashlib.sha256(c.numpy().tobytes()).hexdigest() for c in body.constants),
         ]
@@ -234,9 +236,14 @@ def _record(unique: Sequence[Exported], folder: Path) -> None:
         ):
             if done is None:
                 continue
-            recordings = [
-                _record_task(program, done, task, folder, seed) for seed in (0, 1)
-            ]
+            try:
+                recordings = [
+                    _record_task(program, done, task, folder, seed) for seed in (0, 1)
+                ]
+            except RuntimeError as error:
+                raise Refusal(
+                    f"layer '{exported.layer.name}': {task.kind} cannot run: {error}"
+                ) from None
             if recordings[0] != recordings[1]:
                 raise Refusal(
                     f"layer '{exported.layer.name}': {task.kind} allocates other "

@@ -87,6 +87,8 @@ class Body:
 
     tasks: list[Task]
     weights: list[tuple[str, torch.nn.Parameter, int]]
+    #: Names of those that have a gradient.
+    trained: set[str]
     weight_bytes: int
     saved_for_input_grad_bytes: int
     saved_for_weight_grad_bytes: int
@@ -142,6 +144,11 @@ class _Divider:
         return Body(
             [forward, input_grad, weight_grad],
             weights,
+            {
+                name
+                for grad, (name, _, _) in zip(self.joint.parameter_grads, weights)
+                if grad is not None
+            },
             weight_bytes,
             regions[0].size,
             regions[1].size,
