@@ -244,9 +244,9 @@ typedef struct rondo_body {
   /* Null, or makes what tasks of a layer on one rank need in addition to their
    * buffers, such as constants and handles: *state, initially null. Called once
    * for each layer of each rank, before any task, and for each size of its
-   * micro-batches. `device` is the number of the GPU, 0 on a CPU; another may be
-   * current, so a body for CUDA selects it first, also in unload(). Returns null,
-   * or what went wrong, as a task does. */
+   * micro-batches. `device` is the number of the GPU, 0 on a CPU; another may
+   * be current, so a body for CUDA selects it first, also in unload(). Returns
+   * null, or what went wrong, as a task does. */
   const char *(*load)(const rondo_layer *layer, int32_t rank, int32_t device,
                       void **state);
   /* Null, or called after the last task for what load() has made. */
