@@ -4,8 +4,8 @@
     torch_export.py FOLDER [--blocks N] [--runs N] [--part blocks|pipelines]
 
 The model is a GPT of N blocks (hidden 144, 4 heads, 4 samples of 128 tokens), the
-sizes of examples/gpt-small.mlir. `blocks`: processor time of a block's forward and
-backward on one thread, in turns: Rondo's own, exported, torch.compile, eager.
+sizes of examples/gpt-small.mlir. `blocks`: forward and backward of the whole model on
+one thread, in turns: Rondo's own, exported, torch.compile, eager.
 `pipelines`: an iteration of 8 micro-batches under 1F1B in 2 processes: the exported
 program over TCP and in threads, Rondo's own program, and the same modules in
 PyTorch's pipeline runtime over gloo, eager and compiled. Medians of the runs, and
@@ -49,28 +49,30 @@ def example() -> torch.Tensor:
     return torch.randint(0, models.VOCAB, (SAMPLES, TOKENS))
 
 
-def exported(folder: pathlib.Path, blocks: int) -> pathlib.Path:
+def exported(folder: pathlib.Path, blocks: int, ranks: int = 2) -> pathlib.Path:
     """The program of the exported model."""
     tokens = example()
     model = rondo.torch.export_stages(
         models.gpt(WIDTH, HEADS, blocks), tokens, models.loss, torch.roll(tokens, -1, 1), out=folder / "exported",
-        ranks=2, microbatches=MICROBATCHES, schedules=("1f1b",), placement=placement(blocks),
+        ranks=ranks, microbatches=MICROBATCHES, schedules=("1f1b",), placement=placement(blocks, ranks),
     )
     return model.compile()
 
 
-def placement(blocks: int) -> list[int]:
-    """The rank of each layer: half of the blocks each."""
-    return [0] * (1 + blocks // 2) + [1] * (blocks - blocks // 2 + 1)
+def placement(blocks: int, ranks: int = 2) -> list[int]:
+    """The rank of each layer: one, or half of the blocks each."""
+    return [0] * (blocks + 2) if ranks == 1 else [0] * (1 + blocks // 2) + [1] * (blocks - blocks // 2 + 1)
 
 
-def own(folder: pathlib.Path, blocks: int) -> pathlib.Path:
+def own(folder: pathlib.Path, blocks: int, ranks: int = 2) -> pathlib.Path:
     """The program of Rondo's own layers of these sizes."""
     names = [f"@h{i}" for i in range(blocks)]
+    stages = [["@wte", *names, "@ln_f"]]
+    if ranks == 2:
+        stages = [["@wte", *names[: blocks // 2]], [*names[blocks // 2 :], "@ln_f"]]
     text = f"""
 pipe.cluster @machine link<latency_ns = 5000, bytes_per_us = 5000> {{
-  pipe.device @rank0 <flops_per_us = 40000>
-  pipe.device @rank1 <flops_per_us = 40000>
+  {' '.join(f'pipe.device @rank{r} <flops_per_us = 40000>' for r in range(ranks))}
 }}
 pipe.model @gpt gpt<vocab = {models.VOCAB}, sequence = {TOKENS}, hidden = {WIDTH}, heads = {HEADS},
                     ffn = {4 * WIDTH}, batch = {SAMPLES}> {{
@@ -79,8 +81,7 @@ pipe.model @gpt gpt<vocab = {models.VOCAB}, sequence = {TOKENS}, hidden = {WIDTH
   pipe.layer @ln_f head
 }}
 pipe.plan @step of @gpt on @machine microbatches({MICROBATCHES}) {{
-  pipe.stage @s0 [@wte, {', '.join(names[:blocks // 2])}] on 0
-  pipe.stage @s1 [{', '.join(names[blocks // 2:])}, @ln_f] on 1
+  {' '.join(f'pipe.stage @s{r} [{", ".join(layers)}] on {r}' for r, layers in enumerate(stages))}
 }}
 pipe.schedule @one of @step family<"1f1b">
 """
@@ -96,40 +97,42 @@ pipe.schedule @one of @step family<"1f1b">
 def stage_time(program: pathlib.Path, folder: pathlib.Path) -> dict[str, float]:
     """F, I and W of the first stage in ms, as --profile measures them."""
     costs = folder / "costs.json"
-    subprocess.run([program, "--profile", costs, "--iterations", "6", *data_of(folder)], check=True,
+    subprocess.run([program, "--profile", costs, "--iterations", "6", "--threads", "1", *data_of(folder)], check=True,
                    capture_output=True, env=ENVIRONMENT)
     stage = json.loads(costs.read_text())["stages"][0]
     return {kind: stage[f"{kind}_ns"] / 1e6 for kind in ("forward", "input_grad", "weight_grad")}
 
 
-def block_in_torch(compiles: bool) -> list[float]:
-    """Milliseconds of processor time of a block's forward and backward."""
+def times_in_torch(blocks: int, compiles: bool) -> list[float]:
+    """Milliseconds of processor time of the model's forward and backward."""
     torch.set_num_threads(1)
-    block = models.Block(WIDTH, HEADS)
-    call = torch.compile(block) if compiles else block
-    x = torch.randn(SAMPLES, TOKENS, WIDTH, requires_grad=True)
-    grad = torch.randn(SAMPLES, TOKENS, WIDTH)
+    model = torch.nn.Sequential(*models.gpt(WIDTH, HEADS, blocks).values())
+    call = torch.compile(model) if compiles else model
+    tokens = example()
     times = []
-    for _ in range(60):
+    for _ in range(40):
         begin = time.thread_time()
-        torch.autograd.grad(call(x), [x, *block.parameters()], grad)
+        torch.autograd.grad(models.loss(call(tokens), tokens), list(model.parameters()))
         times.append(1e3 * (time.thread_time() - begin))
     return times[10:]
 
 
-def compare_blocks(folder: pathlib.Path, runs: int) -> None:
-    """Stages of one block and the embedding, which takes under 1 % of a block."""
-    for name in ("block-exported", "block-own"):
+def compare_blocks(folder: pathlib.Path, blocks: int, runs: int) -> None:
+    """All layers in one stage, so that nothing else computes meanwhile."""
+    for name in ("whole-exported", "whole-own"):
         (folder / name).mkdir(exist_ok=True)
-    programs = {"exported": exported(folder / "block-exported", 2), "own": own(folder / "block-own", 2)}
+    programs = {
+        "exported": exported(folder / "whole-exported", blocks, ranks=1),
+        "own": own(folder / "whole-own", blocks, ranks=1),
+    }
     tables: dict[str, list[dict[str, float]]] = {name: [] for name in programs}
     wholes: dict[str, list[float]] = {"torch.compile": [], "eager": []}
     for _ in range(runs):
         for name, program in programs.items():
             tables[name].append(stage_time(program, folder))
-        wholes["torch.compile"].append(statistics.median(block_in_torch(True)))
-        wholes["eager"].append(statistics.median(block_in_torch(False)))
-    print("a block, ms: F, I, W, together")
+        wholes["torch.compile"].append(statistics.median(times_in_torch(blocks, True)))
+        wholes["eager"].append(statistics.median(times_in_torch(blocks, False)))
+    print(f"{blocks} blocks, embedding and head, one micro-batch, ms: F, I, W, together")
     sums = {}
     for name, table in tables.items():
         parts = [statistics.median(row[kind] for row in table) for kind in table[0]]
@@ -289,7 +292,7 @@ def main() -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     if options.part != "pipelines":
-        compare_blocks(folder, options.runs)
+        compare_blocks(folder, options.blocks, options.runs)
     if options.part != "blocks":
         compare_pipelines(folder, options.blocks, options.runs)
 
