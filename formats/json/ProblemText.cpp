@@ -38,7 +38,8 @@ Field<StageText> versionsRow();
 
 /// The cost of a kind in a row of the cost table.
 template <ActionKind kind> Field<CostsText> kindOfCost() {
-  constexpr int column = costColumn(kind);
+  // Static: the functions below capture nothing.
+  static constexpr int column = costColumn(kind);
   auto field = Rows<CostsText>::custom(
       traitsOf(kind).code, "an object",
       [](const Place &place, Value value, CostsText &costs) {
