@@ -78,12 +78,12 @@ struct Layout {
   std::string text() const;
 };
 
-/// How a stack runs a layout.
+/// The choices of a stack that runs a layout.
 struct Execution {
   Stack stack = Stack::MegatronCore;
   Precision precision = Precision::Bf16;
   Attention attention = Attention::Flash;
-  /// Of FlashAttention.
+  /// The version of FlashAttention.
   int flashVersion = 3;
   bool hasFusedNorms = true;
   /// Whether tensor-parallel messages overlap products, sums of gradients the
@@ -91,7 +91,7 @@ struct Execution {
   bool overlapsTensor = false;
   bool overlapsData = true;
   bool overlapsExperts = false;
-  /// Of one gradient that is summed; 0: the stack's default.
+  /// The bytes of a gradient that is summed; 0: the stack's default.
   int gradientBytes = 0;
   /// Layers of a rank whose activations leave the device.
   int64_t offloadedLayers = 0;
@@ -102,7 +102,7 @@ struct Execution {
 /// share.
 std::string fault(const Transformer &model, const Layout &layout);
 
-/// How many layers each rank of the pipeline has, by kind; in order. Evenly, or
+/// The layers of each rank of the pipeline, by kind; in order. Evenly, or
 /// with embedding and head as a layer each if only that divides.
 struct RankLayers {
   int64_t dense = 0;

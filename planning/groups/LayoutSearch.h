@@ -38,7 +38,7 @@ struct FoundLayouts {
   /// smaller groups.
   std::vector<FoundLayout> best;
   int64_t legal = 0, fit = 0;
-  /// Of all legal layouts, the one that lacks least memory, if none fits.
+  /// If none fits: the legal layout that lacks the least memory.
   std::optional<FoundLayout> nearest;
 };
 

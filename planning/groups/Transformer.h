@@ -44,7 +44,7 @@ struct Transformer {
   int64_t hidden = 0;
   int64_t heads = 0;
   int64_t keyHeads = 0;
-  /// Of queries and keys, and of values; a head's.
+  /// The widths of a head: of queries and keys, and of values.
   int64_t queryWidth = 0;
   int64_t valueWidth = 0;
   int64_t ffn = 0;
@@ -78,12 +78,12 @@ struct Transformer {
 /// Weights of a layer, in elements; those of norms and biases are left out.
 struct LayerWeights {
   int64_t shared = 0;
-  /// Of all experts, but for shared ones.
+  /// Those of all experts but the shared ones.
   int64_t experts = 0;
 };
 LayerWeights weightsOf(const Transformer &model, LayerKind kind);
 
-/// Of the whole model with embedding and head.
+/// The weights of the model, with embedding and head.
 int64_t numWeights(const Transformer &model);
 
 /// Floating-point operations of a token, forward and backward, nothing of it

@@ -133,10 +133,6 @@ class Run:
             # It serves the store.
             phases = "|".join(filter(None, [self.phase, BEFORE.get(self.phase)]))
             words += rf"|rank 0 has not answered for [^ ]+ s; rank \d waits in '({phases})'"
-        if options.mpirun and self.stopped == 0:
-            # Each waits for the one before it, and mpirun ends all with the first of
-            # them: then the last one in this chain may not have said whom it waits for.
-            words += rf"|rank \d waits for rank \d in '{self.phase}'"
         if not self.fault and codes != [75] * len(others):
             self.fault = f"exit codes {codes}"
         if not self.fault and not re.search(words.format(r=self.stopped), text):
