@@ -367,11 +367,12 @@ int rondo::runtime::run_executable(const Executable &executable, int argc,
   }
   std::fflush(stdout);
   const bool isSaid = session && session->fail(code, message);
-  if (!isSaid && !message.empty())
+  const bool saysItself = !isSaid && !message.empty();
+  if (saysItself)
     sayError(message);
-  else if (!session)
-    // Launchers end all processes when the first one ends: let rank 0 report
-    // the error first.
+  // Launchers end all processes when the first one ends: let rank 0 report an
+  // error of all first, and those that wait for the same lost rank name it.
+  if (saysItself ? session && !session->world().isAlone() : !session)
     std::this_thread::sleep_for(std::chrono::seconds(1));
   return static_cast<int>(code);
 }
