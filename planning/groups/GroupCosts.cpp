@@ -11,7 +11,7 @@ namespace rondo::groups {
 namespace {
 
 struct PrecisionRow {
-  /// An index of DeviceSheet::flops.
+  /// An index of DeviceSheet::flopsPerUs.
   size_t peak;
   double operandBytes;
   Operands operands;
@@ -44,17 +44,22 @@ GroupCosts::GroupCosts(const Transformer &model, const Machines &machines,
   const auto generation = size_t(device.generation);
   const auto stack = size_t(execution.stack);
   const PrecisionRow &row = rowOf(execution.precision);
-  productRate = device.flops[row.peak] *
+  productRate = double(device.flopsPerUs[row.peak]) * perSecond *
                 constants.products[generation][size_t(row.operands)] *
                 constants.stack[stack];
-  attentionRate = device.flops[0] * constants.attention[generation] *
-                  constants.stack[stack] *
+  attentionRate = double(device.flopsPerUs[0]) * perSecond *
+                  constants.attention[generation] * constants.stack[stack] *
                   flashShare(device.generation, execution.flashVersion);
-  linkRate = device.linkRate * constants.links;
+  linkRate = double(device.linkBytesPerUs) * perSecond * constants.links;
   networkRate =
-      device.networkRate *
+      double(device.networkBytesPerUs) * perSecond *
       (machines.hasSlowFabric ? constants.slowFabric : constants.network);
+  memoryRate = double(device.memoryBytesPerUs) * perSecond;
   launchTime = constants.launches[stack];
+  if (execution.stack == Stack::Nanotron && layout.pipeline > 1 &&
+      layout.tensor > 2 && layout.devices() > machines.domain)
+    launchTime = std::max(launchTime, constants.pipelinedTensorLaunches *
+                                          double(layout.tensor));
   operandBytes = row.operandBytes;
   gradientBytes = execution.gradientBytes;
   if (gradientBytes == 0)
@@ -111,11 +116,11 @@ double GroupCosts::productTime(double rows, double inner, double columns,
          constants.operandTraffic *
              (operandBytes * (rows * inner + inner * columns) +
               2 * rows * columns) /
-             machines.device.memoryRate;
+             memoryRate;
 }
 
 double GroupCosts::trafficTime(double bytes) const {
-  return constants.elementTraffic * bytes / machines.device.memoryRate;
+  return constants.elementTraffic * bytes / memoryRate;
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,9 +292,10 @@ LayerTime GroupCosts::layerTime(LayerKind kind) const {
 
   // A token attends to half of the sequence on average, or to a window.
   const auto sequence = double(model.sequence);
+  const double windowed = double(model.windowedLayers) / double(model.layers);
   const double attended =
-      sequence * (1 - model.windowShare) +
-      model.windowShare * 2 * double(std::min(model.window, model.sequence));
+      sequence * (1 - windowed) +
+      windowed * 2 * double(std::min(model.window, model.sequence));
   const double operations = tokens * attended * headsOfDevice *
                             double(model.queryWidth + model.valueWidth);
   double core = operations / attentionRate, coreGrad = 2.5 * core;
@@ -310,8 +316,13 @@ LayerTime GroupCosts::layerTime(LayerKind kind) const {
   time.forward = std::max(products + elements + core, launches);
   time.backward =
       std::max(2 * products + 2 * elements + coreGrad, 1.5 * launches);
-  if (!isDense)
+  if (!isDense) {
     time.expertMessages = expertMessages();
+    if (execution.release < 2026 && operandBytes < 2) {
+      time.forward *= constants.earlyExperts;
+      time.backward *= constants.earlyExperts;
+    }
+  }
   addTensorMessages(time, kind);
   addContextMessages(time, core, coreGrad);
   time.recompute = recomputeTime(time, products, elements, core);

@@ -69,6 +69,8 @@ public:
 
 private:
   struct Weights;
+  /// Microseconds.
+  static constexpr double perSecond = 1e6;
   /// A group of `size` devices whose ranks are `stride` apart.
   struct Group {
     int64_t size = 1;
@@ -112,7 +114,7 @@ private:
 
   /// Operations a second of products and of attention.
   double productRate = 0, attentionRate = 0;
-  double linkRate = 0, networkRate = 0;
+  double linkRate = 0, networkRate = 0, memoryRate = 0;
   double launchTime = 0;
   int64_t gradientBytes = 4;
   /// Bytes of a product's operand.

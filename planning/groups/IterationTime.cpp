@@ -72,7 +72,7 @@ double GroupCosts::shardMessages(const LayerTime &time, LayerKind kind) const {
 double GroupCosts::headTime() const {
   const double columns = double(model.vocab) / double(layout.tensor);
   const double bf16Rate =
-      machines.device.flops[0] *
+      double(machines.device.flopsPerUs[0]) * perSecond *
       constants.products[size_t(machines.device.generation)][0];
   double time = 3 * productTime(tokens, double(model.hidden), columns) *
                     (operandBytes < 2 ? productRate / bf16Rate : 1) +
@@ -198,7 +198,7 @@ IterationTime GroupCosts::iterationTime() const {
   const auto expertShares =
       double(layout.zero > 0 ? expertDataGroup().size : 1);
   time.optimizer = (weights.shared / shares + weights.experts / expertShares) *
-                       30 / machines.device.memoryRate / 0.7 +
+                       30 / memoryRate / 0.7 +
                    3e-3;
   time.total = microbatches * longest + time.bubble + time.stageMessages +
                sums + time.optimizer;
@@ -235,7 +235,10 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
   const auto hidden = double(model.hidden);
   const auto tensor = double(layout.tensor);
   const double kept = hidden / sequenceShare;
-  const double inner = 2 * double(model.numInner()) + 2;
+  // Where SwiGLU is several kernels, the activation's output is kept as well.
+  const double inner =
+      2 * double(model.numInner()) + 2 +
+      (execution.stack == Stack::Other && model.isGated ? 2 : 0);
   // Columns of the feed-forward part, of all experts of a token.
   double columns = double(model.ffn) / tensor;
   double bytes =
@@ -243,6 +246,9 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
       2 * (headsOfDevice * double(model.queryWidth) +
            keyHeadsOfDevice * double(model.queryWidth + model.valueWidth)) +
       2 * headsOfDevice * double(model.valueWidth);
+  // Norms of several kernels keep what is between them in 4 bytes.
+  if (!execution.hasFusedNorms)
+    bytes += 12 * kept;
   if (kind == LayerKind::Dense) {
     bytes += inner * columns;
   } else {
@@ -291,7 +297,10 @@ DeviceMemory GroupCosts::memory() const {
       double(model.vocab) * double(model.hidden) / double(layout.tensor);
   const auto shares = double(dataGroup().size),
              expertShares = double(expertDataGroup().size);
-  const double gradient = execution.gradientBytes ? execution.gradientBytes : 4;
+  const bool isOther = execution.stack == Stack::Other;
+  const double gradient = execution.gradientBytes ? execution.gradientBytes
+                          : isOther               ? 2
+                                                  : 4;
   const double optimizer = 12, weight = 2;
   const bool isFsdp = execution.stack == Stack::Fsdp;
   const auto microbatches = double(layout.microbatches());
@@ -342,11 +351,12 @@ DeviceMemory GroupCosts::memory() const {
       held += double(pipeline - 1) / double(layout.chunks);
     held = std::min(microbatches, held);
     memory.activations = memory.activations * held + ofRecomputed;
-    memory.other = 3e9;
+    memory.other = isOther ? 6e9 : 3e9;
     if (rank == pipeline - 1) {
+      // A loss that is not parallel over the vocabulary gathers its logits.
       const double logits =
-          tokens * double(model.vocab) / double(layout.tensor);
-      memory.other += (isFsdp ? 12 : 8) * logits;
+          tokens * double(model.vocab) / (isOther ? 1 : double(layout.tensor));
+      memory.other += (isFsdp || isOther ? 12 : 8) * logits;
       // torch.distributed.pipelining keeps the outputs of all micro-batches.
       if (isFsdp && pipeline > 1)
         memory.other += 6 * microbatches * logits;

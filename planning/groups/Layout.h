@@ -93,6 +93,8 @@ struct Execution {
   bool overlapsExperts = false;
   /// The bytes of a gradient that is summed; 0: the stack's default.
   int gradientBytes = 0;
+  /// The year of the stack's release: layers with experts became faster.
+  int release = 2026;
   /// Layers of a rank whose activations leave the device.
   int64_t offloadedLayers = 0;
 };

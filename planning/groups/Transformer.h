@@ -57,8 +57,8 @@ struct Transformer {
   bool hasDropout = false;
   /// Layers after the last one that predict further tokens, each with a head.
   int64_t extraPredictions = 0;
-  /// The share of layers that attend to the last `window` tokens only.
-  double windowShare = 0;
+  /// Layers that attend to the last `window` tokens only.
+  int64_t windowedLayers = 0;
   int64_t window = 0;
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
