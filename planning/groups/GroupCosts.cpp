@@ -74,6 +74,13 @@ GroupCosts::GroupCosts(const Transformer &model, const Machines &machines,
   // Devices of a larger group than there are heads of keys have copies.
   keyHeadsOfDevice =
       std::max(1.0, double(model.keyHeads) / double(layout.tensor));
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts})
+    if (model.hasKind(kind)) {
+      LayerTime &time = times[size_t(kind)];
+      time = timeOfLayer(kind);
+      if (sharesWeights())
+        time.shardMessages = shardMessages(time, kind);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,7 +282,7 @@ double GroupCosts::recomputeTime(const LayerTime &time, double products,
   return 0;
 }
 
-LayerTime GroupCosts::layerTime(LayerKind kind) const {
+LayerTime GroupCosts::timeOfLayer(LayerKind kind) const {
   const bool isDense = kind == LayerKind::Dense;
   const auto hidden = double(model.hidden);
   double products = attentionProducts();

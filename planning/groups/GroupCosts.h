@@ -62,12 +62,20 @@ public:
              const Layout &layout, const Execution &execution,
              const Constants &constants);
 
-  /// Without messages of shared weights, which an iteration decides.
-  LayerTime layerTime(LayerKind kind) const;
+  const LayerTime &layerTime(LayerKind kind) const {
+    return times[size_t(kind)];
+  }
   IterationTime iterationTime() const;
+  /// Layers of each stage, in the order of the model; stage s is on rank
+  /// s % pipeline.
+  std::vector<int64_t> stageLayers() const;
+  /// Floating-point operations a second that large products reach.
+  double flopsPerSecond() const { return productRate; }
   DeviceMemory memory() const;
 
 private:
+  /// Without messages of shared weights.
+  LayerTime timeOfLayer(LayerKind kind) const;
   struct Weights;
   /// Microseconds.
   static constexpr double perSecond = 1e6;
@@ -97,8 +105,7 @@ private:
 
   double headTime() const;
   double embeddingTime() const;
-  double longestRank(const std::vector<double> &ranks, const LayerTime &dense,
-                     const LayerTime &experts) const;
+  std::vector<RankLayers> cut() const;
   double gradientSums(double longest, const Weights &weights) const;
   Weights weightsOfRank(const RankLayers &layers) const;
   double activationsOfLayer(LayerKind kind, bool isKept) const;
@@ -124,6 +131,8 @@ private:
   /// Devices that share what is between products.
   double sequenceShare = 1;
   double headsOfDevice = 0, keyHeadsOfDevice = 0;
+  /// Of a layer of each kind that the model has, by LayerKind.
+  LayerTime times[2];
 };
 
 } // namespace rondo::groups

@@ -88,44 +88,57 @@ double GroupCosts::embeddingTime() const {
   return trafficTime(8 * tokens * double(model.hidden));
 }
 
-/// The slowest rank of the cut into runs of layers whose slowest rank is
-/// fastest: bisection, a run as long as it may be.
-static double bestCut(const std::vector<double> &times, int64_t ranks) {
-  double sum = 0, largest = 0;
-  for (double time : times) {
-    sum += time;
-    largest = std::max(largest, time);
-  }
-  double low = std::max(largest, sum / double(ranks)), high = sum;
-  for (int round = 0; round < 40; ++round) {
-    const double middle = (low + high) / 2;
-    int64_t runs = 1;
-    double run = 0;
-    for (double time : times) {
-      if (run + time > middle) {
-        ++runs;
-        run = 0;
-      }
-      run += time;
+std::vector<int64_t> GroupCosts::stageLayers() const {
+  const int64_t ranks = layout.pipeline, stages = ranks * layout.chunks;
+  std::vector<int64_t> counts(size_t(stages), 0);
+  if (!layout.isBalanced || ranks == 1) {
+    const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      const RankLayers &layers = cut[size_t(stage % ranks)];
+      const int64_t all = layers.dense + layers.experts;
+      const bool hasMore = stage / ranks < all % layout.chunks;
+      counts[size_t(stage)] = all / layout.chunks + (hasMore ? 1 : 0);
     }
-    (runs <= ranks ? high : low) = middle;
+    return counts;
   }
-  return high;
+  // Layer by layer to the rank with the least work, and there to the shortest
+  // stage. Layers of two kinds count as their average.
+  double average = 0;
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
+    const int64_t count = kind == LayerKind::Dense
+                              ? model.numDense()
+                              : model.layers - model.numDense();
+    average += double(count) * times[size_t(kind)].total();
+  }
+  average /= double(model.layers);
+  std::vector<double> work(size_t(ranks), 0);
+  work.front() += embeddingTime();
+  work.back() += headTime() + double(model.extraPredictions) *
+                                  times[size_t(LayerKind::Experts)].total();
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    const int64_t rank =
+        std::min_element(work.begin(), work.end()) - work.begin();
+    int64_t shortest = rank;
+    for (int64_t stage = rank; stage < stages; stage += ranks)
+      if (counts[size_t(stage)] < counts[size_t(shortest)])
+        shortest = stage;
+    ++counts[size_t(shortest)];
+    work[size_t(rank)] += average;
+  }
+  return counts;
 }
 
-double GroupCosts::longestRank(const std::vector<double> &ranks,
-                               const LayerTime &dense,
-                               const LayerTime &experts) const {
-  if (!layout.isBalanced || layout.pipeline == 1)
-    return *std::max_element(ranks.begin(), ranks.end());
-  std::vector<double> layers = {embeddingTime()};
-  for (int64_t layer = 0; layer < model.layers; ++layer)
-    layers.push_back(model.kindOf(layer) == LayerKind::Dense ? dense.total()
-                                                             : experts.total());
-  for (int64_t extra = 0; extra < model.extraPredictions; ++extra)
-    layers.push_back(experts.total());
-  layers.push_back(headTime());
-  return bestCut(layers, layout.pipeline);
+std::vector<RankLayers> GroupCosts::cut() const {
+  if (!layout.isBalanced)
+    return layersOfRanks(model, layout);
+  std::vector<RankLayers> ranks(size_t(layout.pipeline));
+  int64_t layer = 0, stage = 0;
+  for (int64_t count : stageLayers()) {
+    RankLayers &rank = ranks[size_t(stage++ % layout.pipeline)];
+    for (int64_t end = layer + count; layer < end; ++layer)
+      ++(model.kindOf(layer) == LayerKind::Dense ? rank.dense : rank.experts);
+  }
+  return ranks;
 }
 
 /// Sums of gradients and gathers of weights once an iteration; the work of one
@@ -147,17 +160,8 @@ double GroupCosts::gradientSums(double longest, const Weights &weights) const {
 }
 
 IterationTime GroupCosts::iterationTime() const {
-  LayerTime times[2];
-  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts})
-    if (model.hasKind(kind)) {
-      LayerTime &time = times[size_t(kind)];
-      time = layerTime(kind);
-      if (sharesWeights())
-        time.shardMessages = shardMessages(time, kind);
-    }
   const LayerTime &dense = times[0], &experts = times[1];
-
-  const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+  const std::vector<RankLayers> cut = this->cut();
   std::vector<double> ranks;
   Weights weights;
   for (const RankLayers &layers : cut) {
@@ -170,7 +174,7 @@ IterationTime GroupCosts::iterationTime() const {
   ranks.back() += double(model.extraPredictions) * experts.total();
   ranks.front() += embeddingTime();
   ranks.back() += headTime();
-  const double longest = longestRank(ranks, dense, experts);
+  const double longest = *std::max_element(ranks.begin(), ranks.end());
   const double sum = std::accumulate(ranks.begin(), ranks.end(), 0.0);
   const auto microbatches = double(layout.microbatches());
   const auto pipeline = double(layout.pipeline), chunks = double(layout.chunks);
@@ -291,7 +295,7 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
 }
 
 DeviceMemory GroupCosts::memory() const {
-  const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+  const std::vector<RankLayers> cut = this->cut();
   const int64_t pipeline = layout.pipeline;
   const double embedding =
       double(model.vocab) * double(model.hidden) / double(layout.tensor);

@@ -4,7 +4,9 @@
 #include "planning/groups/LayoutSearch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace rondo::groups {
 
@@ -28,6 +30,12 @@ public:
   FoundLayouts take(size_t rows);
 
 private:
+  int64_t maxSamples() const {
+    return space.microbatch.empty()
+               ? 16
+               : *std::max_element(space.microbatch.begin(),
+                                   space.microbatch.end());
+  }
   void tryChunks(Layout layout);
   void tryState(const Layout &layout);
   void tryOne(const Layout &layout);
@@ -63,9 +71,12 @@ void LayoutSearch::run() {
         for (int64_t expert : divisorsOf(devices / pipeline, maxExpert)) {
           layout.expert = expert;
           for (int64_t samples :
-               divisorsOf(space.globalBatch / layout.data, 16)) {
+               divisorsOf(space.globalBatch / layout.data, maxSamples())) {
             layout.microbatch = samples;
-            tryChunks(layout);
+            if (space.microbatch.empty() ||
+                std::count(space.microbatch.begin(), space.microbatch.end(),
+                           samples))
+              tryChunks(layout);
           }
         }
       }
@@ -96,6 +107,10 @@ void LayoutSearch::tryState(const Layout &layout) {
       if (zero == 3 && !fault(model, tried).empty())
         continue;
       tryOne(tried);
+      // An even cut leaves the ranks with embedding and head behind or ahead.
+      tried.isBalanced = true;
+      if (tried.pipeline > 1)
+        tryOne(tried);
     }
   }
 }
@@ -117,11 +132,15 @@ void LayoutSearch::tryOne(const Layout &layout) {
 FoundLayouts LayoutSearch::take(size_t rows) {
   FoundLayouts result;
   result.legal = legal;
-  result.fit = fit;
   if (found.empty()) {
     result.nearest = nearest;
     return result;
   }
+  const GroupCosts any(model, machines, found.front().layout, space.execution,
+                       constants);
+  result.leastTime = flopsOfToken(model) * double(model.sequence) *
+                     double(space.globalBatch) /
+                     (any.flopsPerSecond() * double(machines.devices()));
   double least = found.front().time.total;
   for (const FoundLayout &one : found)
     least = std::min(least, one.time.total);
@@ -144,6 +163,23 @@ FoundLayouts LayoutSearch::take(size_t rows) {
 }
 
 } // namespace
+
+LargestPart largestPart(const IterationTime &time) {
+  const std::pair<const char *, double> parts[] = {
+      {"recomputation", time.recompute},
+      {"tensor messages", time.tensor},
+      {"context messages", time.context},
+      {"expert messages", time.expert},
+      {"bubble", time.bubble},
+      {"imbalance", time.imbalance},
+      {"stage messages", time.stageMessages},
+      {"sums of gradients", time.dataParallel},
+      {"optimizer", time.optimizer}};
+  const auto *largest = std::max_element(
+      std::begin(parts), std::end(parts),
+      [](const auto &a, const auto &b) { return a.second < b.second; });
+  return {largest->first, largest->second / time.total};
+}
 
 FoundLayouts searchLayouts(const Transformer &model, const Machines &machines,
                            const LayoutSpace &space, const Constants &constants,
