@@ -9,6 +9,7 @@
 #include "formats/json/LayoutText.h"
 #include "formats/json/PlanningReader.h"
 #include "formats/json/ProblemText.h"
+#include "formats/json/RatesText.h"
 #include "formats/json/Table.h"
 
 #include <tuple>
@@ -21,6 +22,7 @@ void rondo::json::writeFormats(llvm::raw_ostream &os) {
       {"rondo-cluster/1", &clusterTable(), 1},
       {"rondo-planning/1", &planningTable(), 1},
       {"rondo-layout/1", &layoutTable(), 1},
+      {"rondo-rates/1", &ratesTable(), 1},
       {"rondo-failure/1", &failureTable(), 1}};
   for (const auto &[name, table, version] : formats) {
     os << "## " << name << "\n\n";

@@ -4,6 +4,7 @@
 #include "formats/json/LayoutText.h"
 
 #include "formats/json/Cluster.h"
+#include "formats/json/GroupWords.h"
 #include "formats/json/Rows.h"
 
 #include <numeric>
@@ -20,17 +21,6 @@ constexpr Range size = {1, int64_t(1) << 31},
                 sizeOrNone = {0, int64_t(1) << 31};
 constexpr int64_t maxDevices = 1 << 20;
 constexpr Range degree = {1, maxDevices}, rate = {1, int64_t(1) << 40};
-
-constexpr const char *generationWords[] = {"ampere", "hopper", "blackwell",
-                                           "blackwell-ultra"};
-constexpr const char *recomputeWords[] = {
-    "none",         "selective", "full", "layers", "norms-and-activations",
-    "per-operation"};
-constexpr const char *stackWords[] = {"megatron-2021", "megatron-core", "fsdp",
-                                      "nanotron", "other"};
-constexpr const char *precisionWords[] = {"bf16",       "fp16",  "fp8",
-                                          "fp8-blocks", "mxfp8", "nvfp4"};
-constexpr const char *attentionWords[] = {"flash", "fused-softmax", "separate"};
 
 /// Machines as the file has them.
 struct MachinesText {

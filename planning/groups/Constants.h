@@ -89,6 +89,9 @@ struct Constants {
   /// Layers with experts take this many times as long in stacks of 2025, with
   /// operands of less than 2 bytes.
   double earlyExperts = 1.39;
+  /// All times of an iteration are multiplied by this, which one measured run
+  /// of the stack gives.
+  double scale = 1;
   /// Seconds of a message of no bytes.
   double messageLatency = 10e-6;
 };

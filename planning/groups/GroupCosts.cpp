@@ -142,11 +142,14 @@ double GroupCosts::attentionProducts() const {
     return output + productTime(tokens, hidden,
                                 (headsOfDevice + 2 * keyHeadsOfDevice) * width);
   const LatentAttention &latent = *model.latent;
-  return output +
-         productTime(
-             tokens, hidden,
-             double(latent.queryRank + latent.keyRank + latent.rotaryWidth)) +
-         productTime(tokens, double(latent.queryRank), headsOfDevice * width) +
+  const double narrow = double(latent.keyRank + latent.rotaryWidth);
+  const double queries = headsOfDevice * width;
+  const double ofQueries =
+      latent.queryRank > 0
+          ? productTime(tokens, hidden, double(latent.queryRank) + narrow) +
+                productTime(tokens, double(latent.queryRank), queries)
+          : productTime(tokens, hidden, queries + narrow);
+  return output + ofQueries +
          productTime(tokens, double(latent.keyRank),
                      headsOfDevice *
                          double(model.queryWidth - latent.rotaryWidth +

@@ -226,6 +226,11 @@ IterationTime GroupCosts::iterationTime() const {
   time.dataParallel = sums + ofFirst([](const LayerTime &layer) {
                         return layer.shardMessages;
                       });
+  for (double *part :
+       {&time.total, &time.work, &time.recompute, &time.tensor, &time.context,
+        &time.expert, &time.bubble, &time.imbalance, &time.stageMessages,
+        &time.dataParallel, &time.optimizer})
+    *part *= constants.scale;
   return time;
 }
 

@@ -38,7 +38,9 @@ private:
   }
   void tryChunks(Layout layout);
   void tryState(const Layout &layout);
-  void tryOne(const Layout &layout);
+  /// Whether it fits.
+  bool tryOne(const Layout &layout);
+  void tryBalanced(Layout layout);
 
   const Transformer &model;
   const Machines &machines;
@@ -106,16 +108,15 @@ void LayoutSearch::tryState(const Layout &layout) {
       tried.recompute = recompute;
       if (zero == 3 && !fault(model, tried).empty())
         continue;
-      tryOne(tried);
-      // An even cut leaves the ranks with embedding and head behind or ahead.
-      tried.isBalanced = true;
-      if (tried.pipeline > 1)
-        tryOne(tried);
+      const bool fits = tryOne(tried);
+      // The head makes the last rank of an even cut the slowest.
+      if (fits && tried.pipeline > 1)
+        tryBalanced(tried);
     }
   }
 }
 
-void LayoutSearch::tryOne(const Layout &layout) {
+bool LayoutSearch::tryOne(const Layout &layout) {
   ++legal;
   const GroupCosts costs(model, machines, layout, space.execution, constants);
   const DeviceMemory memory = costs.memory();
@@ -123,15 +124,31 @@ void LayoutSearch::tryOne(const Layout &layout) {
   if (memory.total() > room) {
     if (!nearest || memory.total() < nearest->memory.total())
       nearest = {layout, {}, memory};
-    return;
+    return false;
   }
   ++fit;
   found.push_back({layout, costs.iterationTime(), memory});
+  return true;
+}
+
+/// Takes the place of the even cut, which is found.back(), if it is worth its
+/// longer command line.
+void LayoutSearch::tryBalanced(Layout layout) {
+  constexpr double leastGain = 0.01;
+  layout.isBalanced = true;
+  const GroupCosts costs(model, machines, layout, space.execution, constants);
+  const DeviceMemory memory = costs.memory();
+  const IterationTime time = costs.iterationTime();
+  const double room = space.memoryShare * double(machines.device.memoryBytes);
+  if (memory.total() <= room &&
+      time.total < found.back().time.total * (1 - leastGain))
+    found.back() = {layout, time, memory};
 }
 
 FoundLayouts LayoutSearch::take(size_t rows) {
   FoundLayouts result;
   result.legal = legal;
+  result.fit = fit;
   if (found.empty()) {
     result.nearest = nearest;
     return result;

@@ -31,6 +31,7 @@ struct Experts {
 /// Attention whose queries, keys and values go through narrower products
 /// (DeepSeek-V2, arXiv:2405.04434, section 2.1).
 struct LatentAttention {
+  /// 0: queries have one product.
   int64_t queryRank = 0;
   int64_t keyRank = 0;
   /// Part of a head's width with rotary embedding, one for all heads.

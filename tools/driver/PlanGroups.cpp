@@ -1,0 +1,414 @@
+//===- PlanGroups.cpp - rondo plan groups ---------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "formats/ClusterPresets.h"
+#include "formats/RunLog.h"
+#include "formats/json/LayoutText.h"
+#include "formats/json/ModelConfig.h"
+#include "formats/json/RatesText.h"
+#include "planning/groups/LayoutSearch.h"
+#include "plans/GroupMachines.h"
+#include "reports/Figures.h"
+#include "reports/LayoutTable.h"
+#include "tools/driver/Commands.h"
+#include "tools/driver/Files.h"
+#include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+#define OPTIONS "tools/driver/PlanGroups.inc"
+#include "tools/driver/OptionTable.inc"
+
+using namespace llvm;
+
+namespace rondo::driver {
+
+namespace {
+
+constexpr int64_t defaultRows = 8;
+constexpr size_t numChanges = 3;
+
+struct Request {
+  std::string model, cluster, output, calibrate;
+  int64_t rows = defaultRows;
+  groups::LayoutSpace space;
+  groups::Transformer transformer;
+  std::string name;
+  json::NamedMachines on;
+  groups::Constants constants;
+  /// The rates of a measured run, of which the constants have the scale.
+  std::optional<json::Rates> rates;
+
+  LayoutContext context() const { return {transformer, on.machines}; }
+  double room() const {
+    return space.memoryShare * double(on.machines.device.memoryBytes);
+  }
+};
+
+/// Reads `request`, or reports; returns the exit code, like all below.
+int readChoices(const Arguments &arguments, Request &request) {
+  request.rows = arguments.number("rows", defaultRows);
+  request.output = arguments.text("output");
+  request.calibrate = arguments.text("calibrate");
+  groups::LayoutSpace &space = request.space;
+  space.globalBatch = arguments.number("samples", 0);
+  const bool isFsdp = arguments.text("stack") == "torchtitan";
+  space.execution.stack =
+      isFsdp ? groups::Stack::Fsdp : groups::Stack::MegatronCore;
+  if (isFsdp)
+    space.zero = {2, 3};
+  space.execution.precision =
+      StringSwitch<groups::Precision>(arguments.text("precision"))
+          .Case("fp8", groups::Precision::Fp8)
+          .Case("mxfp8", groups::Precision::MxFp8)
+          .Case("nvfp4", groups::Precision::NvFp4)
+          .Default(groups::Precision::Bf16);
+  const std::string overlap = arguments.text("overlap");
+  space.execution.overlapsTensor = StringRef(overlap).contains("tensor");
+  space.execution.overlapsExperts = StringRef(overlap).contains("experts");
+  const std::string recompute = arguments.text("recompute", "auto");
+  if (recompute == "none")
+    space.recompute = {groups::Recompute::None};
+  else if (recompute == "full")
+    space.recompute = {groups::Recompute::Full};
+  const std::string sizes = arguments.text("microbatch-samples");
+  SmallVector<StringRef> parts;
+  StringRef(sizes).split(parts, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    int64_t size = 0;
+    if (part.getAsInteger(10, size) || size < 1)
+      return reportUsage("--microbatch-samples is '" + sizes +
+                         "'; it must be whole numbers of 1 or more, separated "
+                         "by commas");
+    space.microbatch.push_back(size);
+  }
+  return Success;
+}
+
+/// The devices of the cluster by their data sheet.
+const formats::DevicePreset *findSheet(pipe::ClusterOp cluster,
+                                       StringRef given) {
+  if (!given.empty())
+    return formats::findDevicePreset(given);
+  pipe::DeviceOp first = cluster.getDevices().front();
+  for (const formats::DevicePreset &preset : formats::devicePresets())
+    if (preset.rates && preset.memoryBytes == first.getMemoryBytes() &&
+        preset.peakFlopsPerUs == first.getPeakFlopsPerUs())
+      return &preset;
+  return nullptr;
+}
+
+int readCluster(const Arguments &arguments, Request &request) {
+  Session session;
+  if (failed(session.read(request.cluster)))
+    return Failure;
+  SmallVector<pipe::ClusterOp> all(session.module().getOps<pipe::ClusterOp>());
+  if (all.size() != 1)
+    return reportError(request.cluster + " has " + Twine(all.size()) +
+                       " pipe.cluster; plan groups needs one");
+  pipe::ClusterOp cluster = all.front();
+  const formats::DevicePreset *preset =
+      findSheet(cluster, arguments.text("device"));
+  if (!preset)
+    return reportError(request.cluster +
+                       ": no data sheet has the memory and peak of the "
+                       "cluster's devices; name theirs by --device");
+  Result<groups::Machines> machines =
+      pipe::groupMachines(cluster, preset->sheet());
+  if (!machines)
+    return reportError(request.cluster + ": " + describe(machines.fault()));
+  request.on = {preset->name, *machines};
+  request.on.machines.hasNearHost = StringRef(preset->name).starts_with("gb");
+  return Success;
+}
+
+int readModel(const Arguments &arguments, Request &request) {
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(request.model);
+  if (!buffer)
+    return Failure;
+  Result<json::ModelConfig> config = json::readModelConfig(
+      buffer->getBuffer(), arguments.number("sequence", 0));
+  if (!config)
+    return reportUnread(
+        request.model, buffer->getBuffer(),
+        {formats::FileKind::ModelConfig, formats::FileKind::Layout},
+        describe(config.fault()));
+  for (const std::string &warning : config->warnings)
+    reportNote(request.model + ": " + warning);
+  request.transformer = json::transformerOf(*config);
+  request.name = config->type;
+  return Success;
+}
+
+/// Takes what a measured run says, if it is of this stack and these devices.
+int readRates(const Arguments &arguments, Request &request) {
+  const std::string path = arguments.text("rates");
+  if (path.empty())
+    return Success;
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
+  if (!buffer)
+    return Failure;
+  Result<json::Rates> rates = json::readRates(buffer->getBuffer());
+  if (!rates)
+    return reportUnread(path, buffer->getBuffer(), {formats::FileKind::Rates},
+                        describe(rates.fault()));
+  const groups::Execution &execution = request.space.execution;
+  if (rates->device != request.on.device)
+    return reportError(path + " was measured on " + rates->device +
+                       ", but the devices are " + request.on.device);
+  if (rates->stack != execution.stack ||
+      rates->precision != execution.precision)
+    return reportError(path + " was measured with another stack or precision "
+                              "(--stack, --precision)");
+  request.constants.scale = rates->scale();
+  request.rates = std::move(*rates);
+  return Success;
+}
+
+void printHeader(const Request &request, int64_t samples) {
+  const groups::Machines &machines = request.on.machines;
+  outs() << request.name << " on " << countOf(machines.domains, "domain")
+         << " of " << machines.domain << " " << request.on.device << ": "
+         << countOf(request.transformer.layers, "layer") << ", "
+         << countOf(samples, "sample") << " of "
+         << countOf(request.transformer.sequence, "token") << " an iteration\n";
+}
+
+void printFooter(const Request &request) {
+  if (request.rates)
+    outs() << "times: data sheets' rates, times shares fitted on published "
+              "runs, times "
+           << formatv("{0:f3}", request.constants.scale) << " as "
+           << (request.rates->origin.empty() ? "a run" : request.rates->origin)
+           << " was measured; +-10 %\n";
+  else
+    outs()
+        << "times: data sheets' rates, times shares fitted on published "
+           "runs; +-25 %, and +-10 % after --calibrate with a log of yours\n";
+  outs() << "memory: estimated, +-10 %; MFU: 6 operations a weight and token, "
+            "attention to half of the sequence, of the peak in bf16\n";
+}
+
+int writePlanned(const Request &request, const groups::Run &run, double time,
+                 double bytes) {
+  if (request.output.empty())
+    return Success;
+  json::PlannedRun planned;
+  planned.run = run;
+  planned.on = request.on;
+  planned.predictedNs = std::llround(time * 1e9);
+  planned.predictedBytes = std::llround(bytes);
+  if (int code = writeOrReport(request.output, [&](raw_ostream &os) {
+        json::writeLayout(planned, os);
+      }))
+    return code;
+  reportWritten(request.output, "rondo-layout");
+  return Success;
+}
+
+/// Why no layout fits, and which is nearest to it.
+int reportNone(const Request &request, const groups::FoundLayouts &found) {
+  if (!found.nearest)
+    return reportError(
+        "no layout follows the rules of the stack: the samples of an iteration "
+        "must divide by replicas, heads by tensor groups, layers by stages");
+  const groups::FoundLayout &nearest = *found.nearest;
+  reportError("no layout fits; nearest is " + nearest.layout.text() +
+              ", which needs " + formatBytes(int64_t(nearest.memory.total())) +
+              " of the " + formatBytes(int64_t(request.room())) +
+              " that a device has for it");
+  return Infeasible;
+}
+
+/// How the best layout and the next of another pipeline or groups differ.
+void printRunnerUp(ArrayRef<groups::FoundLayout> best) {
+  const groups::FoundLayout &first = best.front();
+  auto isOther = [&](const groups::FoundLayout &one) {
+    return one.layout.text() != first.layout.text();
+  };
+  const auto *next = find_if(best, isOther);
+  if (next == best.end())
+    return;
+  const double more = next->time.total / first.time.total - 1;
+  outs() << "next: " << next->layout.text() << ", "
+         << formatv("{0:f1} % {1}", std::abs(more) * 100,
+                    more < 0 ? "less time" : "more time")
+         << "\n";
+}
+
+int planNew(const Arguments &arguments, Request &request) {
+  if (request.space.globalBatch == 0)
+    return reportUsage("plan groups needs --samples N, those of an iteration");
+  if (!request.calibrate.empty())
+    return reportUsage("--calibrate needs the run that wrote the log: a "
+                       "rondo-layout in place of CONFIG and CLUSTER");
+  if (int code = readModel(arguments, request))
+    return code;
+  if (int code = readCluster(arguments, request))
+    return code;
+  if (int code = readRates(arguments, request))
+    return code;
+  const groups::Machines &machines = request.on.machines;
+  const groups::FoundLayouts found = groups::searchLayouts(
+      request.transformer, machines, request.space, request.constants,
+      static_cast<size_t>(std::max<int64_t>(request.rows, 32)));
+  if (found.best.empty())
+    return reportNone(request, found);
+  printHeader(request, request.space.globalBatch);
+  const ArrayRef<groups::FoundLayout> best = found.best;
+  printLayouts(outs(), request.context(), best.take_front(request.rows));
+  const groups::FoundLayout &first = best.front();
+  double least = first.time.total;
+  for (const groups::FoundLayout &one : best)
+    least = std::min(least, one.time.total);
+  outs() << "best: " << formatNs(int64_t(first.time.total * 1e9))
+         << "; no layout takes less than "
+         << formatNs(int64_t(found.leastTime * request.constants.scale * 1e9))
+         << ", with all devices at products throughout; "
+         << countOf(found.fit, "layout") << " of " << found.legal << " fit\n"
+         << "within 5 % of " << formatNs(int64_t(least * 1e9))
+         << " layouts count as equal: the shortest pipeline is first, then the "
+            "fewest chunks, then the smallest groups\n";
+  printRunnerUp(best);
+  printFooter(request);
+  groups::Run run = {request.name,
+                     request.transformer,
+                     first.layout,
+                     request.space.execution,
+                     {}};
+  if (first.layout.isBalanced)
+    run.stageLayers =
+        groups::GroupCosts(request.transformer, machines, first.layout,
+                           request.space.execution, request.constants)
+            .stageLayers();
+  return writePlanned(request, run, first.time.total, first.memory.total());
+}
+
+/// Writes what the run's stack reaches on its devices.
+int calibrate(const Request &request, const groups::Run &run, double time) {
+  if (request.output.empty())
+    return reportUsage("--calibrate needs --output FILE, for the rates");
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(request.calibrate);
+  if (!buffer)
+    return Failure;
+  const Result<formats::RunLog> log = formats::readRunLog(buffer->getBuffer());
+  if (!log)
+    return reportError(request.calibrate + ": " + describe(log.fault()));
+  const double tokens =
+      double(run.model.sequence) * double(run.layout.globalBatch);
+  json::Rates rates;
+  rates.device = request.on.device;
+  rates.stack = run.execution.stack;
+  rates.precision = run.execution.precision;
+  rates.measuredNs = std::llround(
+      log->iterationNs > 0
+          ? log->iterationNs
+          : tokens * 1e9 /
+                (log->tokensPerSecond * double(run.layout.devices())));
+  rates.predictedNs = std::llround(time * 1e9);
+  rates.origin = request.calibrate;
+  rates.iterations = log->iterations;
+  outs() << "measured: " << formatNs(rates.measuredNs) << ", the median of "
+         << countOf(rates.iterations, "iteration")
+         << "; predicted: " << formatNs(rates.predictedNs)
+         << ", so times are multiplied by " << formatv("{0:f3}", rates.scale())
+         << "\n";
+  if (int code = writeOrReport(request.output, [&](raw_ostream &os) {
+        json::writeRates(rates, os);
+      }))
+    return code;
+  reportWritten(request.output, "rondo-rates");
+  return Success;
+}
+
+/// Says what a given run costs, and what would be better.
+int planRun(const Arguments &arguments, Request &request) {
+  for (const char *option :
+       {"samples", "sequence", "device", "precision", "stack", "recompute",
+        "overlap", "microbatch-samples"})
+    if (arguments.has(option))
+      return reportUsage(Twine("--") + option + " is for a new plan; " +
+                         request.model + " states its own");
+  const std::unique_ptr<MemoryBuffer> buffer = readOrReport(request.model);
+  if (!buffer)
+    return Failure;
+  Result<json::PlannedRun> planned = json::readLayout(buffer->getBuffer());
+  if (!planned)
+    return reportUnread(request.model, buffer->getBuffer(),
+                        {formats::FileKind::Layout}, describe(planned.fault()));
+  const groups::Run &run = planned->run;
+  request.name = run.name;
+  request.transformer = run.model;
+  request.on = planned->on;
+  request.space.execution = run.execution;
+  if (int code = readRates(arguments, request))
+    return code;
+  const groups::GroupCosts costs(run.model, request.on.machines, run.layout,
+                                 run.execution, request.constants);
+  const groups::FoundLayout given = {run.layout, costs.iterationTime(),
+                                     costs.memory()};
+  if (!request.calibrate.empty())
+    return calibrate(request, run, given.time.total);
+  printHeader(request, run.layout.globalBatch);
+  printLayouts(outs(), request.context(), given);
+  if (given.memory.total() > request.room())
+    reportNote("the run needs " + formatBytes(int64_t(given.memory.total())) +
+               ", more than the " + formatBytes(int64_t(request.room())) +
+               " that a device has for it");
+  const std::vector<groups::Change> changes = groups::bestChanges(
+      run, request.on.machines, request.constants, request.room(), numChanges);
+  if (changes.empty())
+    outs() << "no change of one decision that fits is faster\n";
+  else
+    printChanges(outs(), request.context(), given.time.total, changes);
+  printFooter(request);
+  if (changes.empty())
+    return writePlanned(request, run, given.time.total, given.memory.total());
+  const groups::Change &best = changes.front();
+  return writePlanned(request, best.run, best.time.total, best.memory.total());
+}
+
+int run(const Arguments &arguments) {
+  Request request;
+  if (int code = readChoices(arguments, request))
+    return code;
+  const std::vector<std::string> files = arguments.files();
+  if (files.empty())
+    return reportUsage("plan groups needs a model (config.json) and a cluster "
+                       "(.mlir), or a rondo-layout");
+  request.model = files.front();
+  if (int code = checkOutputs(inputFiles(arguments, {"rates", "calibrate"}),
+                              {{"--output", request.output}}))
+    return code;
+  if (files.size() == 1)
+    return planRun(arguments, request);
+  request.cluster = files.back();
+  return planNew(arguments, request);
+}
+
+} // namespace
+
+const Command &planGroupsCommand() {
+  static const Command command{
+      85,
+      "plan groups",
+      "choose tensor, context, expert and pipeline groups of a model's devices",
+      optionTable(),
+      {"CONFIG CLUSTER --samples N [-o FILE] [OPTIONS]",
+       "RUN [-o FILE] [--rates FILE]", "RUN --calibrate LOG -o FILE"},
+      {"rondo plan groups config.json cluster.mlir --samples 1024 --sequence "
+       "8192 -o run.json",
+       "rondo plan groups run.json",
+       "rondo plan groups run.json --calibrate train.log -o rates.json"},
+      nullptr,
+      nullptr,
+      run,
+      /*maxFiles=*/2};
+  return command;
+}
+
+} // namespace rondo::driver
