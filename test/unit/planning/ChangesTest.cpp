@@ -52,7 +52,7 @@ Run someRun() {
 }
 
 TEST(Changes, AreFasterFitAndKeepTheRules) {
-  const Run run = someRun();
+  const auto run = someRun();
   const Machines machines = someMachines(4);
   const Constants constants;
   const double time =
@@ -81,14 +81,14 @@ TEST(Changes, AreFasterFitAndKeepTheRules) {
 }
 
 TEST(Changes, NothingFitsWithoutRoom) {
-  const Run run = someRun();
+  const auto run = someRun();
   EXPECT_TRUE(bestChanges(run, someMachines(4), {}, 1e9, 3).empty());
 }
 
 // With a large vocabulary the head takes more than a layer's time, so the last
 // rank gets fewer layers; the time is at most that of the even cut.
 TEST(StageLayers, AreFewerBesideTheHead) {
-  Run run = someRun();
+  auto run = someRun();
   run.layout.chunks = 2;
   const Machines machines = someMachines(4);
   const Constants constants;
