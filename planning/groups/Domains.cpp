@@ -53,6 +53,13 @@ Domains domainsOf(int32_t devices, const Rates &rateOf) {
       firstsOf(devices, rateOf, std::max<int64_t>(1, fastest / 2));
   domains.size = std::count(first.begin(), first.end(), 0);
   domains.count = devices / domains.size;
+  if (devices % domains.size != 0) {
+    domains.fault = std::to_string(devices) +
+                    " devices are not domains of fast links as large as the "
+                    "first, which has " +
+                    std::to_string(domains.size);
+    return domains;
+  }
   for (int32_t device = 0; device < devices; ++device) {
     const auto expected =
         static_cast<int32_t>(device / domains.size * domains.size);
