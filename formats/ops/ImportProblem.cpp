@@ -112,7 +112,8 @@ void Importer::writeCluster() {
         cap == noMemoryCap
             ? pipe::DeviceAttr()
             : pipe::DeviceAttr::get(context, cap, /*flops_per_us=*/0,
-                                    /*peak_flops_per_us=*/0));
+                                    /*peak_flops_per_us=*/0),
+        pipe::GroupAttr());
   for (const auto &[pair, link] : problem.links)
     pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
                          reference("d" + Twine(pair.second)), figures(link));

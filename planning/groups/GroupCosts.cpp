@@ -326,11 +326,13 @@ LayerTime GroupCosts::timeOfLayer(LayerKind kind) const {
   time.forward = std::max(products + elements + core, launches);
   time.backward =
       std::max(2 * products + 2 * elements + coreGrad, 1.5 * launches);
+  time.weightGrad = std::min(products, time.backward / 2);
   if (!isDense) {
     time.expertMessages = expertMessages();
     if (execution.release < 2026 && operandBytes < 2) {
       time.forward *= constants.earlyExperts;
       time.backward *= constants.earlyExperts;
+      time.weightGrad *= constants.earlyExperts;
     }
   }
   addTensorMessages(time, kind);

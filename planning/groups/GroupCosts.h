@@ -20,6 +20,8 @@ struct LayerTime {
   double forward = 0;
   /// Input and weight gradients.
   double backward = 0;
+  /// The part of the backward that makes weight gradients.
+  double weightGrad = 0;
   /// The time of recomputation, which is part of the backward.
   double recompute = 0;
   double tensorForward = 0, tensorBackward = 0;
@@ -49,7 +51,15 @@ struct IterationTime {
   double optimizer = 0;
 };
 
-/// Bytes of the fullest device.
+/// One micro-batch of a stage, with messages inside its group. Recomputation is
+/// part of the input gradient.
+struct StageCosts {
+  double forward = 0, inputGrad = 0, weightGrad = 0;
+  /// Bytes of a device that the forward keeps for the backward.
+  double activations = 0;
+};
+
+/// Bytes of a device.
 struct DeviceMemory {
   double state = 0, activations = 0, other = 0;
   double total() const { return state + activations + other; }
@@ -71,7 +81,18 @@ public:
   std::vector<int64_t> stageLayers() const;
   /// Floating-point operations a second that large products reach.
   double flopsPerSecond() const { return productRate; }
+  /// Of the fullest device.
   DeviceMemory memory() const;
+  /// Of the devices of a rank of the pipeline.
+  DeviceMemory memoryOfRank(int64_t rank) const;
+  /// By stage, in the order of the model; without what happens once an
+  /// iteration.
+  std::vector<StageCosts> stageCosts() const;
+  /// Bytes of a device's message to the next stage.
+  double messageBytes() const;
+  /// Bytes a second of such a message, after messageLatency().
+  double messageRate() const;
+  double messageLatency() const { return constants.messageLatency; }
 
 private:
   /// Without messages of shared weights.
@@ -109,6 +130,9 @@ private:
   double gradientSums(double longest, const Weights &weights) const;
   Weights weightsOfRank(const RankLayers &layers) const;
   double activationsOfLayer(LayerKind kind, bool isKept) const;
+  Group stageGroup() const {
+    return {layout.pipeline, layout.tensor * layout.context * layout.data};
+  }
   bool sharesWeights() const;
   Group dataGroup() const;
   Group expertDataGroup() const;

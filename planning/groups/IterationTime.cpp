@@ -183,9 +183,7 @@ IterationTime GroupCosts::iterationTime() const {
   time.bubble = (sum - longest) / chunks;
   time.imbalance = microbatches * (longest - sum / pipeline);
   if (layout.pipeline > 1) {
-    const double message = neighbourTime(
-        tokens * double(model.hidden) * 2 / double(layout.tensor),
-        {layout.pipeline, layout.tensor * layout.context * layout.data});
+    const double message = neighbourTime(messageBytes(), stageGroup());
     const double visible =
         layout.chunks > 1 ? constants.visibleStageMessages : 1;
     time.stageMessages = microbatches * 2 * message * chunks * visible +
@@ -300,7 +298,16 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
 }
 
 DeviceMemory GroupCosts::memory() const {
-  const std::vector<RankLayers> cut = this->cut();
+  DeviceMemory fullest;
+  for (int64_t rank = 0; rank < layout.pipeline; ++rank) {
+    const DeviceMemory memory = memoryOfRank(rank);
+    if (memory.total() > fullest.total())
+      fullest = memory;
+  }
+  return fullest;
+}
+
+DeviceMemory GroupCosts::memoryOfRank(int64_t rank) const {
   const int64_t pipeline = layout.pipeline;
   const double embedding =
       double(model.vocab) * double(model.hidden) / double(layout.tensor);
@@ -314,66 +321,101 @@ DeviceMemory GroupCosts::memory() const {
   const bool isFsdp = execution.stack == Stack::Fsdp;
   const auto microbatches = double(layout.microbatches());
 
-  DeviceMemory fullest;
-  for (int64_t rank = 0; rank < pipeline; ++rank) {
-    const RankLayers &layers = cut[size_t(rank)];
-    Weights own = weightsOfRank(layers);
-    if (rank == 0)
-      own.shared += embedding;
-    if (rank == pipeline - 1 && !(pipeline == 1 && model.isTied))
-      own.shared += embedding;
-    const double all = own.shared + own.experts;
-    const double shared = own.shared / shares + own.experts / expertShares;
-    const int64_t counts[] = {layers.dense, layers.experts};
+  const RankLayers layers = cut()[size_t(rank)];
+  Weights own = weightsOfRank(layers);
+  if (rank == 0)
+    own.shared += embedding;
+  if (rank == pipeline - 1 && !(pipeline == 1 && model.isTied))
+    own.shared += embedding;
+  const double all = own.shared + own.experts;
+  const double shared = own.shared / shares + own.experts / expertShares;
+  const int64_t counts[] = {layers.dense, layers.experts};
 
-    DeviceMemory memory;
-    double largestLayer = 0, ofRecomputed = 0;
-    for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
-      const int64_t count = counts[size_t(kind)];
-      if (count == 0)
-        continue;
-      const LayerWeights weights = weightsOf(model, kind);
-      largestLayer =
-          std::max(largestLayer, double(weights.shared + weights.experts));
-      const int64_t onDevice =
-          std::max<int64_t>(0, count - execution.offloadedLayers);
-      memory.activations +=
-          double(onDevice) * activationsOfLayer(kind, /*isKept=*/true);
-      if (layout.recompute == Recompute::Full ||
-          layout.recompute == Recompute::PerOperation)
-        ofRecomputed = activationsOfLayer(kind, /*isKept=*/false);
-    }
-    if (layout.zero == 3)
-      // Two layers are gathered at a time, in 4 bytes; with a pipeline all
-      // stay.
-      memory.state = (weight + 2 + optimizer) * shared +
-                     4 * 2 * largestLayer / double(layout.tensor) +
-                     (pipeline > 1 ? weight * all : 0);
-    else if (layout.zero == 2)
-      memory.state = weight * all + (gradient + optimizer) * shared;
-    else
-      memory.state = (weight + gradient) * all +
-                     optimizer * (layout.zero == 1 ? shared : all);
-    // Micro-batches in flight; several chunks hold more on the first rank.
-    double held = double(pipeline - rank);
-    if (rank == 0 && layout.chunks > 1)
-      held += double(pipeline - 1) / double(layout.chunks);
-    held = std::min(microbatches, held);
-    memory.activations = memory.activations * held + ofRecomputed;
-    memory.other = isOther ? 6e9 : 3e9;
-    if (rank == pipeline - 1) {
-      // A loss that is not parallel over the vocabulary gathers its logits.
-      const double logits =
-          tokens * double(model.vocab) / (isOther ? 1 : double(layout.tensor));
-      memory.other += (isFsdp || isOther ? 12 : 8) * logits;
-      // torch.distributed.pipelining keeps the outputs of all micro-batches.
-      if (isFsdp && pipeline > 1)
-        memory.other += 6 * microbatches * logits;
-    }
-    if (memory.total() > fullest.total())
-      fullest = memory;
+  DeviceMemory memory;
+  double largestLayer = 0, ofRecomputed = 0;
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
+    const int64_t count = counts[size_t(kind)];
+    if (count == 0)
+      continue;
+    const LayerWeights weights = weightsOf(model, kind);
+    largestLayer =
+        std::max(largestLayer, double(weights.shared + weights.experts));
+    const int64_t onDevice =
+        std::max<int64_t>(0, count - execution.offloadedLayers);
+    memory.activations +=
+        double(onDevice) * activationsOfLayer(kind, /*isKept=*/true);
+    if (layout.recompute == Recompute::Full ||
+        layout.recompute == Recompute::PerOperation)
+      ofRecomputed = activationsOfLayer(kind, /*isKept=*/false);
   }
-  return fullest;
+  if (layout.zero == 3)
+    // Two layers are gathered at a time, in 4 bytes; with a pipeline all
+    // stay.
+    memory.state = (weight + 2 + optimizer) * shared +
+                   4 * 2 * largestLayer / double(layout.tensor) +
+                   (pipeline > 1 ? weight * all : 0);
+  else if (layout.zero == 2)
+    memory.state = weight * all + (gradient + optimizer) * shared;
+  else
+    memory.state = (weight + gradient) * all +
+                   optimizer * (layout.zero == 1 ? shared : all);
+  // Micro-batches in flight; several chunks hold more on the first rank.
+  double held = double(pipeline - rank);
+  if (rank == 0 && layout.chunks > 1)
+    held += double(pipeline - 1) / double(layout.chunks);
+  held = std::min(microbatches, held);
+  memory.activations = memory.activations * held + ofRecomputed;
+  memory.other = isOther ? 6e9 : 3e9;
+  if (rank == pipeline - 1) {
+    // A loss that is not parallel over the vocabulary gathers its logits.
+    const double logits =
+        tokens * double(model.vocab) / (isOther ? 1 : double(layout.tensor));
+    memory.other += (isFsdp || isOther ? 12 : 8) * logits;
+    // torch.distributed.pipelining keeps the outputs of all micro-batches.
+    if (isFsdp && pipeline > 1)
+      memory.other += 6 * microbatches * logits;
+  }
+  return memory;
+}
+
+double GroupCosts::messageBytes() const {
+  return tokens * double(model.hidden) * 2 / double(layout.tensor);
+}
+
+double GroupCosts::messageRate() const {
+  const double bytes = messageBytes();
+  return bytes / (neighbourTime(bytes, stageGroup()) - messageLatency());
+}
+
+std::vector<StageCosts> GroupCosts::stageCosts() const {
+  std::vector<StageCosts> stages;
+  int64_t layer = 0;
+  for (int64_t count : stageLayers()) {
+    StageCosts stage;
+    for (const int64_t end = layer + count; layer < end; ++layer) {
+      const LayerKind kind = model.kindOf(layer);
+      const LayerTime &time = layerTime(kind);
+      stage.forward += time.allForward();
+      stage.inputGrad += time.allBackward() - time.weightGrad;
+      stage.weightGrad += time.weightGrad + time.shardMessages;
+      stage.activations += activationsOfLayer(kind, /*isKept=*/true);
+    }
+    stages.push_back(stage);
+  }
+  stages.front().forward += embeddingTime() / 2;
+  stages.front().weightGrad += embeddingTime() / 2;
+  // The head has a product each for F, I and W.
+  double head = headTime();
+  if (model.extraPredictions > 0)
+    head +=
+        double(model.extraPredictions) * layerTime(LayerKind::Experts).total();
+  stages.back().forward += head / 3;
+  stages.back().inputGrad += head / 3;
+  stages.back().weightGrad += head / 3;
+  for (StageCosts &stage : stages)
+    for (double *part : {&stage.forward, &stage.inputGrad, &stage.weightGrad})
+      *part *= constants.scale;
+  return stages;
 }
 
 } // namespace rondo::groups

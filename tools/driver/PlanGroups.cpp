@@ -6,15 +6,20 @@
 #include "formats/json/LayoutText.h"
 #include "formats/json/ModelConfig.h"
 #include "formats/json/RatesText.h"
+#include "formats/ops/Translations.h"
+#include "modules/SinglePlan.h"
+#include "planning/groups/GroupProblem.h"
 #include "planning/groups/LayoutSearch.h"
 #include "plans/GroupMachines.h"
 #include "reports/Figures.h"
 #include "reports/LayoutTable.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Session.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -193,10 +198,39 @@ void printFooter(const Request &request) {
             "attention to half of the sequence, of the peak in bf16\n";
 }
 
+/// Writes the pipeline of one replica, with the tool's schedule.
+int writePipeline(const Request &request, const groups::Run &run) {
+  const Problem problem = groups::problemOf(
+      run, request.on.machines, request.constants, int64_t(request.room()));
+  Session session(request.output);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      formats::importProblem(problem, session.context());
+  if (!module)
+    return Failure;
+  const groups::Layout &layout = run.layout;
+  auto cluster = *module->getOps<pipe::ClusterOp>().begin();
+  for (pipe::DeviceOp device : cluster.getDevices())
+    device.setGroupAttr(pipe::GroupAttr::get(module->getContext(),
+                                             layout.tensor, layout.context,
+                                             layout.expert, layout.data));
+  pipe::addSchedule(*module->getOps<pipe::PlanOp>().begin(), "schedule",
+                    layout.chunks > 1 ? "interleaved-1f1b" : "1f1b");
+  if (int code = writeOps(request.output, *module))
+    return code;
+  reportWritten(request.output,
+                "the pipeline of a replica, a rank for each group of " +
+                    Twine(layout.tensor * layout.context * layout.data) +
+                    "; memory_bytes is what state leaves to activations, and "
+                    "sums of gradients and the optimizer are left out");
+  return Success;
+}
+
 int writePlanned(const Request &request, const groups::Run &run, double time,
                  double bytes) {
   if (request.output.empty())
     return Success;
+  if (isModuleFile(request.output))
+    return writePipeline(request, run);
   json::PlannedRun planned;
   planned.run = run;
   planned.on = request.on;
@@ -240,6 +274,18 @@ void printRunnerUp(ArrayRef<groups::FoundLayout> best) {
          << "\n";
 }
 
+/// The run of a layout that was found.
+groups::Run runOf(const Request &request, const groups::Layout &layout) {
+  groups::Run run = {
+      request.name, request.transformer, layout, request.space.execution, {}};
+  if (layout.isBalanced)
+    run.stageLayers =
+        groups::GroupCosts(request.transformer, request.on.machines, layout,
+                           request.space.execution, request.constants)
+            .stageLayers();
+  return run;
+}
+
 int planNew(const Arguments &arguments, Request &request) {
   if (request.space.globalBatch == 0)
     return reportUsage("plan groups needs --samples N, those of an iteration");
@@ -275,17 +321,8 @@ int planNew(const Arguments &arguments, Request &request) {
             "fewest chunks, then the smallest groups\n";
   printRunnerUp(best);
   printFooter(request);
-  groups::Run run = {request.name,
-                     request.transformer,
-                     first.layout,
-                     request.space.execution,
-                     {}};
-  if (first.layout.isBalanced)
-    run.stageLayers =
-        groups::GroupCosts(request.transformer, machines, first.layout,
-                           request.space.execution, request.constants)
-            .stageLayers();
-  return writePlanned(request, run, first.time.total, first.memory.total());
+  return writePlanned(request, runOf(request, first.layout), first.time.total,
+                      first.memory.total());
 }
 
 /// Writes what the run's stack reaches on its devices.
@@ -323,6 +360,25 @@ int calibrate(const Request &request, const groups::Run &run, double time) {
     return code;
   reportWritten(request.output, "rondo-rates");
   return Success;
+}
+
+/// The fastest layout of a run's model on its devices, with its stack.
+std::optional<groups::FoundLayout> bestLayout(Request &request,
+                                              const groups::Run &run) {
+  groups::LayoutSpace &space = request.space;
+  space.globalBatch = run.layout.globalBatch;
+  space.zero = run.execution.stack == groups::Stack::Fsdp
+                   ? std::vector<int>{2, 3}
+                   : std::vector<int>{0, 1};
+  const groups::FoundLayouts found =
+      groups::searchLayouts(run.model, request.on.machines, space,
+                            request.constants, /*rows=*/SIZE_MAX);
+  if (found.best.empty())
+    return std::nullopt;
+  return *llvm::min_element(found.best, [](const groups::FoundLayout &a,
+                                           const groups::FoundLayout &b) {
+    return a.time.total < b.time.total;
+  });
 }
 
 /// Says what a given run costs, and what would be better.
@@ -365,10 +421,16 @@ int planRun(const Arguments &arguments, Request &request) {
     outs() << "no change of one decision that fits is faster\n";
   else
     printChanges(outs(), request.context(), given.time.total, changes);
+  groups::Change best = {"", run, given.time, given.memory};
+  if (!changes.empty())
+    best = changes.front();
+  if (const std::optional<groups::FoundLayout> found = bestLayout(request, run);
+      found && found->time.total < best.time.total) {
+    outs() << "the best layout:\n";
+    printLayouts(outs(), request.context(), *found);
+    best = {"", runOf(request, found->layout), found->time, found->memory};
+  }
   printFooter(request);
-  if (changes.empty())
-    return writePlanned(request, run, given.time.total, given.memory.total());
-  const groups::Change &best = changes.front();
   return writePlanned(request, best.run, best.time.total, best.memory.total());
 }
 

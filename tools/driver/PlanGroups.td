@@ -33,5 +33,6 @@ defm calibrate : Value<"calibrate", "LOG",
 defm rows : Value<"rows", "N", "layouts to show, best first (default 8)",
   [Positive]>;
 defm output : Value<"output", "FILE",
-  "where to write the best layout (rondo-layout)">;
+  "where to write the best layout: a rondo-layout, or its pipeline, with a rank "
+  "for each group, if the name ends in .mlir">;
 defm o : ShortOutput<"FILE">;
