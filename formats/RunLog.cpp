@@ -53,11 +53,11 @@ Result<RunLog> readRunLog(StringRef text) {
       rates.push_back(rate);
   }
   if (ms.empty() == rates.empty())
-    return json::TextFault(ms.empty()
-                         ? "no line has 'elapsed time per iteration (ms): N', "
-                           "as Megatron-LM writes it, or 'tps: N' of "
-                           "torchtitan"
-                         : "lines of Megatron-LM and of torchtitan are mixed");
+    return json::TextFault(
+        ms.empty() ? "no line has 'elapsed time per iteration (ms): N', "
+                     "as Megatron-LM writes it, or 'tps: N' of "
+                     "torchtitan"
+                   : "lines of Megatron-LM and of torchtitan are mixed");
   const std::vector<double> &numbers = ms.empty() ? rates : ms;
   // Of a single line nothing is left out.
   RunLog log;

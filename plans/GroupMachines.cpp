@@ -51,9 +51,9 @@ Result<groups::Machines> groupMachines(ClusterOp cluster,
       continue;
     if (rank > 0 && memory != machines.device.memoryBytes)
       return faultOf("device " + any.getSymName().str() + " has " +
-                       std::to_string(memory) + " bytes of memory, others " +
-                       std::to_string(machines.device.memoryBytes) +
-                       "; groups need equal devices");
+                     std::to_string(memory) + " bytes of memory, others " +
+                     std::to_string(machines.device.memoryBytes) +
+                     "; groups need equal devices");
     machines.device.memoryBytes = memory;
   }
   const auto usual =
@@ -80,7 +80,7 @@ Result<groups::Machines> groupMachines(ClusterOp cluster,
         std::min(machines.device.networkBytesPerUs, part);
   if (domains.count > 1 && machines.device.networkBytesPerUs == 0)
     return faultOf("links between " + std::to_string(domains.count) +
-                     " domains state no bytes_per_us");
+                   " domains state no bytes_per_us");
   return machines;
 }
 
