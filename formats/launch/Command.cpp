@@ -23,13 +23,22 @@ using Words = std::vector<Word>;
 bool isNameStart(char c) { return llvm::isAlpha(c) || c == '_'; }
 bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
 
-/// The length of `NAME=` at the start of a word; 0: it is no assignment.
-size_t assignmentLength(StringRef word) {
-  if (word.empty() || !isNameStart(word.front()))
-    return 0;
-  const size_t end =
-      word.find_if([](char c) { return !isNamePart(c); }, /*From=*/0);
-  return end != StringRef::npos && word[end] == '=' ? end + 1 : 0;
+/// `NAME=` or `NAME+=` at the start of a word.
+struct Assignment {
+  StringRef name;
+  /// Of all before the value; 0: the word is no assignment.
+  size_t length = 0;
+  bool isAppended = false;
+};
+Assignment assignmentOf(StringRef word) {
+  const StringRef rest = word.drop_while(isNamePart);
+  Assignment result;
+  result.name = word.drop_back(rest.size());
+  result.isAppended = rest.starts_with("+=");
+  if (!result.name.empty() && isNameStart(result.name.front()) &&
+      (result.isAppended || rest.starts_with("=")))
+    result.length = result.name.size() + (result.isAppended ? 2 : 1);
+  return result;
 }
 
 /// Splits a script into commands and keeps its variables.
@@ -58,8 +67,8 @@ private:
   void expand(bool isQuoted);
   void endWord();
   void endCommand();
-  void setVariable(StringRef name, std::vector<std::string> values);
-  std::string beginArray();
+  bool beginArray();
+  void endArray();
 
   StringRef text;
   size_t at = 0;
@@ -81,10 +90,6 @@ void Script::endWord() {
   isOpen = false;
 }
 
-void Script::setVariable(StringRef name, std::vector<std::string> values) {
-  variables[name] = std::move(values);
-}
-
 /// Assignments set variables; those before a command or after `export` are its
 /// environment.
 void Script::endCommand() {
@@ -96,12 +101,12 @@ void Script::endCommand() {
   std::vector<std::pair<std::string, std::string>> assigned;
   for (first = isExport; first < command.size(); ++first) {
     const StringRef word = command[first].text;
-    const size_t length = assignmentLength(word);
-    if (length == 0)
+    const Assignment assignment = assignmentOf(word);
+    if (assignment.length == 0)
       break;
-    assigned.emplace_back(word.take_front(length - 1).str(),
-                          word.drop_front(length).str());
-    setVariable(assigned.back().first, {assigned.back().second});
+    assigned.emplace_back(assignment.name.str(),
+                          word.drop_front(assignment.length).str());
+    variables[assignment.name] = {assigned.back().second};
   }
   const bool isCommand = !isExport && first < command.size();
   if (isExport || isCommand)
@@ -183,14 +188,27 @@ std::string Script::readQuoted(char quote) {
   return "";
 }
 
-/// `NAME=(`: the words up to `)` are the variable's.
-std::string Script::beginArray() {
+/// `NAME=(` or `NAME+=(`: the words up to `)` are the variable's.
+bool Script::beginArray() {
   if (!array.empty() || !words.empty())
-    return "";
-  const size_t length = assignmentLength(current);
-  if (length == 0 || length != current.size())
-    return "";
-  return current.substr(0, length - 1);
+    return false;
+  const Assignment assignment = assignmentOf(current);
+  if (assignment.length == 0 || assignment.length != current.size())
+    return false;
+  array = assignment.name.str();
+  if (!assignment.isAppended)
+    variables[array].clear();
+  current.clear();
+  isOpen = false;
+  return true;
+}
+
+void Script::endArray() {
+  endWord();
+  for (Word &word : words)
+    variables[array].push_back(std::move(word.text));
+  words.clear();
+  array.clear();
 }
 
 /// `2>&1`, `> log`.
@@ -243,23 +261,12 @@ void Script::step() {
     expand(/*isQuoted=*/false);
     return;
   }
-  if (c == '(') {
-    if (std::string name = beginArray(); !name.empty()) {
-      array = std::move(name);
-      current.clear();
-      isOpen = false;
-      ++at;
-      return;
-    }
+  if (c == '(' && beginArray()) {
+    ++at;
+    return;
   }
   if (c == ')' && !array.empty()) {
-    endWord();
-    std::vector<std::string> values;
-    for (Word &word : words)
-      values.push_back(std::move(word.text));
-    setVariable(array, std::move(values));
-    words.clear();
-    array.clear();
+    endArray();
     ++at;
     return;
   }
@@ -350,20 +357,34 @@ std::string Command::text() const {
   return llvm::join(lines, first.empty() ? "\n" : " \\\n") + "\n";
 }
 
-int64_t Command::devices() const {
+/// 0: not a number of devices.
+static int64_t countIn(StringRef text) {
+  int64_t count = 0;
+  if (text.getAsInteger(10, count) || count < 1 || count > maxNumber)
+    return 0;
+  return count;
+}
+
+int64_t rondo::launch::devicesOf(const Command &command) {
+  const std::vector<std::string> &words = command.launcher;
   int64_t nodes = 1, ofNode = 0;
-  for (size_t i = 0; i < launcher.size(); ++i) {
-    auto [name, value] = StringRef(launcher[i]).split('=');
-    if (name.size() == launcher[i].size() && i + 1 < launcher.size())
-      value = launcher[i + 1];
+  for (size_t i = 0; i < words.size(); ++i) {
+    auto [name, value] = StringRef(words[i]).split('=');
+    if (name.size() == words[i].size() && i + 1 < words.size())
+      value = words[i + 1];
     std::string dashed = name.str();
     std::replace(dashed.begin(), dashed.end(), '_', '-');
-    if (dashed == "--nnodes" && value.getAsInteger(10, nodes))
-      return 0;
-    if (dashed == "--nproc-per-node" && value.getAsInteger(10, ofNode))
-      return 0;
+    if (dashed == "--nnodes")
+      nodes = countIn(value);
+    if (dashed == "--nproc-per-node")
+      ofNode = countIn(value);
   }
-  return nodes * ofNode;
+  if (nodes * ofNode > 0)
+    return nodes * ofNode;
+  for (const auto &[name, value] : command.environment)
+    if (name == "WORLD_SIZE" || name == "NGPU")
+      return countIn(value);
+  return 0;
 }
 
 void rondo::launch::launchByTorchrun(Command &command, int64_t devices,

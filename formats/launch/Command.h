@@ -41,9 +41,15 @@ struct Command {
 
   /// As a shell takes it, one flag a line, joined by backslashes.
   std::string text() const;
-  /// Devices by torchrun's --nnodes and --nproc-per-node; 0: not stated.
-  int64_t devices() const;
 };
+
+/// No job has more devices, and no number of a flag is larger: products of two
+/// fit 64 bits.
+inline constexpr int64_t maxNumber = 1000000000;
+
+/// Devices by torchrun's --nnodes and --nproc-per-node, or by WORLD_SIZE or
+/// NGPU; 0: not stated.
+int64_t devicesOf(const Command &command);
 
 /// Sets torchrun as the launcher: `devices` in nodes of `nodeDevices`.
 void launchByTorchrun(Command &command, int64_t devices, int64_t nodeDevices);

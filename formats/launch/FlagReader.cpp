@@ -53,6 +53,8 @@ bool FlagReader::read(StringRef name, int64_t &value, int64_t least) {
   if (flag->values.size() != 1 ||
       StringRef(flag->values[0]).getAsInteger(10, found) || found < least)
     failAt(*flag, "a whole number from " + Twine(least) + " on");
+  else if (found > maxNumber)
+    failAt(*flag, "at most " + Twine(maxNumber));
   else
     value = found;
   return true;

@@ -22,7 +22,8 @@ public:
   const Flag *find(llvm::StringRef name);
   /// A flag without a value.
   bool isSet(llvm::StringRef name);
-  /// Whole numbers from `least` on; false if the flag does not appear.
+  /// Whole numbers from `least` up to maxNumber; false if the flag does not
+  /// appear.
   bool read(llvm::StringRef name, int64_t &value, int64_t least = 1);
   /// The position of the value in `choices`; `ifAbsent` without the flag. An
   /// empty choice stands for its absence.

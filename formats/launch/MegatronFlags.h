@@ -94,9 +94,10 @@ inline constexpr FlagMeaning costFlags[] = {
 /// Flags without costs: those that megatronArguments() writes too, and names
 /// close to those of others.
 inline constexpr llvm::StringRef plainFlags[] = {
-    "--attention-dropout",       "--disable-bias-linear",
-    "--max-position-embeddings", "--normalization",
-    "--position-embedding-type", "--vocab-file",
+    "--decoder-seq-length",  "--attention-dropout",
+    "--disable-bias-linear", "--max-position-embeddings",
+    "--normalization",       "--position-embedding-type",
+    "--vocab-file",
 };
 
 } // namespace rondo::launch

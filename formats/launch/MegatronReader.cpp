@@ -19,6 +19,9 @@ using llvm::Twine;
 
 namespace {
 
+/// Of a model; lists of stages and patterns of layers are no longer.
+constexpr int64_t maxLayers = 100000;
+
 /// Fills a run from flags; the first fault ends it.
 class Reader {
 public:
@@ -76,6 +79,8 @@ void Reader::refuseOtherModels() {
 
 void Reader::readModel() {
   need("--num-layers", model.layers);
+  if (model.layers > maxLayers)
+    flags.failAt(*flags.find("--num-layers"), "at most " + Twine(maxLayers));
   need("--hidden-size", model.hidden);
   need("--num-attention-heads", model.heads);
   if (!flags.read("--seq-length", model.sequence))
@@ -87,6 +92,9 @@ void Reader::readModel() {
   // Megatron keeps the number of weights: two thirds, in multiples of 64.
   model.ffn = isSwiglu ? model.hidden * 8 / 3 / 64 * 64 : 4 * model.hidden;
   flags.read("--ffn-hidden-size", model.ffn);
+  if (model.ffn == 0)
+    flags.fail("--hidden-size " + Twine(model.hidden) +
+               " gives --swiglu no columns; give --ffn-hidden-size");
   model.isTied = !flags.isSet("--untie-embeddings-and-output-weights");
   double dropout = 0.1;
   flags.read("--hidden-dropout", dropout);
@@ -156,7 +164,7 @@ void Reader::readWindow() {
   const std::string joined = llvm::join(flag->values, "");
   const StringRef left = StringRef(joined).trim("()").split(',').first;
   int64_t tokens = 0;
-  if (left.getAsInteger(10, tokens) || tokens < -1) {
+  if (left.getAsInteger(10, tokens) || tokens < -1 || tokens > maxNumber) {
     flags.failAt(*flag, "two whole numbers, such as 4095,0");
     return;
   }
@@ -217,13 +225,13 @@ std::optional<std::vector<bool>> readPattern(StringRef text) {
     const auto [list, after] = term.split(']');
     StringRef rest = after, entries = list;
     if (!entries.consume_front("[") ||
-        (rest.consume_front("*") ? rest.getAsInteger(10, count) || count < 0
-                                 : !rest.empty()))
+        (rest.consume_front("*")
+             ? rest.getAsInteger(10, count) || count < 0 || count > maxLayers
+             : !rest.empty()))
       return std::nullopt;
     llvm::SmallVector<StringRef> numbers;
     entries.split(numbers, ',');
-    // A list of a model's layers is never long.
-    if (count > 100000 || times > 100000)
+    if (count * int64_t(numbers.size()) > maxLayers - int64_t(layers.size()))
       return std::nullopt;
     for (int64_t i = 0; i < count; ++i)
       for (StringRef entry : numbers) {
@@ -232,8 +240,11 @@ std::optional<std::vector<bool>> readPattern(StringRef text) {
         layers.push_back(entry == "1");
       }
   }
+  if (times < 0 || times > maxLayers ||
+      times * int64_t(layers.size()) > maxLayers)
+    return std::nullopt;
   std::vector<bool> all;
-  for (int64_t i = 0; i < times && all.size() < 1000000; ++i)
+  for (int64_t i = 0; i < times; ++i)
     all.insert(all.end(), layers.begin(), layers.end());
   return all;
 }
@@ -303,26 +314,24 @@ void Reader::readDegrees() {
 }
 
 void Reader::readDevices() {
-  int64_t devices = options.devices > 0 ? options.devices : command.devices();
-  for (const auto &[name, value] : command.environment)
-    if (devices == 0 && name == "WORLD_SIZE" &&
-        StringRef(value).getAsInteger(10, devices))
-      devices = 0;
-  if (devices <= 0) {
+  const int64_t devices =
+      options.devices > 0 ? options.devices : devicesOf(command);
+  if (devices <= 0 || devices > maxNumber) {
     flags.fail("the number of devices is not stated: give torchrun's "
                "--nproc-per-node and --nnodes, or the number");
     return;
   }
-  const int64_t others = layout.tensor * layout.context * layout.pipeline;
-  if (devices % others != 0) {
-    flags.fail(countOf(devices, "device") + " do not divide by " +
-               Twine(others) + ", the product of tensor " +
-               Twine(layout.tensor) + ", context " + Twine(layout.context) +
-               " and pipeline " + Twine(layout.pipeline) +
-               "; Megatron needs world size % (tp * cp * pp) = 0");
-    return;
+  layout.data = devices;
+  for (int64_t degree : {layout.tensor, layout.context, layout.pipeline}) {
+    if (layout.data % degree != 0) {
+      flags.fail(countOf(devices, "device") + " do not divide by tensor " +
+                 Twine(layout.tensor) + ", context " + Twine(layout.context) +
+                 " and pipeline " + Twine(layout.pipeline) +
+                 "; Megatron needs world size % (tp * cp * pp) = 0");
+      return;
+    }
+    layout.data /= degree;
   }
-  layout.data = devices / others;
 }
 
 void Reader::readCut() {
@@ -359,7 +368,12 @@ void Reader::readCut() {
     }
     layout.chunks = layers / layout.pipeline / chunkLayers;
   }
-  if (embedding || loss)
+  if (layout.pipeline * layout.chunks > model.layers + 2)
+    flags.fail(countOf(layout.pipeline, "rank") + " with " +
+               countOf(layout.chunks, "chunk") +
+               " each have more stages than " + countOf(model.layers, "layer") +
+               " with embedding and head");
+  else if (embedding || loss)
     readEnds(embedding, loss);
   else
     readFirstAndLast();
@@ -479,8 +493,7 @@ void Reader::readFsdp() {
   const bool isTorch = flags.isSet("--use-torch-fsdp2");
   const bool keepsWeights =
       flags.isSet("--torch-fsdp2-no-reshard-after-forward");
-  const bool isMegatron =
-      flags.isSet("--use-megatron-fsdp") || flags.isSet("--use-custom-fsdp");
+  const bool isMegatron = flags.isSet("--use-megatron-fsdp");
   const size_t strategy =
       flags.choose("--data-parallel-sharding-strategy",
                    {"no_shard", "optim", "optim_grads", "optim_grads_params"},
@@ -531,8 +544,10 @@ void Reader::readRecompute() {
            Twine(layers) + " layers");
   } else if (granularity == 2) {
     layout.recompute = Recompute::Layers;
+    // A layout may have more stages than layers.
     layout.recomputedLayers =
-        std::min(model.layers, layers * layout.pipeline * layout.chunks);
+        std::min(model.layers, std::min(layers, model.layers) *
+                                   layout.pipeline * layout.chunks);
     if (layout.recomputedLayers == model.layers) {
       layout.recompute = Recompute::Full;
       layout.recomputedLayers = 0;

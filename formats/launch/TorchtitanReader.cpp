@@ -216,27 +216,31 @@ void Reader::readDegrees() {
 }
 
 void Reader::readDevices() {
-  int64_t devices = options.devices > 0 ? options.devices : command.devices();
-  for (const char *name : {"NGPU", "WORLD_SIZE"})
-    if (devices == 0 && StringRef(variable(name)).getAsInteger(10, devices))
-      devices = 0;
-  if (devices <= 0) {
+  const int64_t devices =
+      options.devices > 0 ? options.devices : devicesOf(command);
+  if (devices <= 0 || devices > maxNumber) {
     flags.fail("the number of devices is not stated: give torchrun's "
                "--nproc-per-node and --nnodes, or the number");
     return;
   }
-  const int64_t others =
-      layout.tensor * layout.context * layout.pipeline * replicate;
+  int64_t rest = devices;
+  bool divides = true;
+  for (int64_t degree :
+       {layout.tensor, layout.context, layout.pipeline, replicate}) {
+    divides = divides && rest % degree == 0;
+    rest /= degree;
+  }
   if (shard < 1)
-    shard = std::max<int64_t>(1, devices / others);
-  layout.data = replicate * shard;
-  if (others * shard != devices)
-    flags.fail("the degrees are for " + countOf(others * shard, "device") +
-               " (replicate " + Twine(replicate) + ", shard " + Twine(shard) +
+    shard = rest;
+  if (!divides || shard != rest) {
+    flags.fail("replicate " + Twine(replicate) + ", shard " + Twine(shard) +
                ", context " + Twine(layout.context) + ", tensor " +
-               Twine(layout.tensor) + ", pipeline " + Twine(layout.pipeline) +
-               "), but there are " + Twine(devices) +
+               Twine(layout.tensor) + " and pipeline " +
+               Twine(layout.pipeline) + " on " + countOf(devices, "device") +
                "; torchtitan needs their product to be the world size");
+    return;
+  }
+  layout.data = replicate * shard;
 }
 
 void Reader::readState() {
@@ -334,7 +338,7 @@ void Reader::readEvenStages(bool isLoop) {
   const int64_t stages = isGiven ? (all + ofStage - 1) / ofStage
                                  : layout.pipeline * (isLoop ? 2 : 1);
   const int64_t least = all / stages;
-  if (stages % layout.pipeline != 0 ||
+  if (stages > model.layers + 2 || stages % layout.pipeline != 0 ||
       (stages / layout.pipeline > 1) != isLoop || ofFirst > least ||
       ofLast > least) {
     flags.fail(countOf(model.layers, "layer") + ", " + Twine(ofFirst) +

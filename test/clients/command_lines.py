@@ -34,6 +34,9 @@ class Megatron:
         from megatron.training import argument_utils, arguments
 
         # Transformer Engine is not installed.
+        from megatron.core.models.common.embeddings import rope_utils
+
+        rope_utils.fused_apply_rotary_pos_emb = rope_utils.apply_rotary_pos_emb
         for module in (arguments, transformer_config):
             module.is_te_min_version = lambda *ignored, **options: True
         self.arguments, self.utils = arguments, argument_utils
@@ -174,7 +177,7 @@ class Torchtitan:
                 setattr(registry, name, nothing)
 
     def read(self, case):
-        os.environ["WORLD_SIZE"] = str(case["devices"])
+        os.environ.update(LOCAL_RANK="0", WORLD_SIZE=str(case["devices"]))
         config = self.manager().parse_args(case["arguments"])
         seen = {}
 
@@ -306,9 +309,10 @@ def outcome(client, case):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             found = client.read(case)
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {str(error).strip() or 'no text'}"[:200]
+        said = f"{type(error).__name__}: {' '.join(str(error).split()) or 'no text'}"
     if case["fault"]:
-        return [found is None, f"{case['name']}: refused ({case['fault']}): {said or 'not there'}"]
+        is_refused = found is None and case["theirs"] in said
+        return [is_refused, f"{case['name']}: {case['fault']}: {said or 'not refused'}"]
     if found is None:
         return [False, f"{case['name']}: {said}"]
     wrong = differences(case, found)

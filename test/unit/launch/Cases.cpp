@@ -5,7 +5,7 @@
 
 using namespace rondo;
 using namespace rondo::groups;
-using rondo::launch::RefusedRun;
+using namespace rondo::launch;
 
 std::vector<Run> launch::megatronRuns() {
   std::vector<Run> runs;
@@ -121,102 +121,171 @@ std::vector<Run> launch::torchtitanRuns() {
   return runs;
 }
 
-std::vector<RefusedRun> launch::megatronRefusals() {
-  std::vector<RefusedRun> refused;
-  auto add = [&refused](const char *name, Run run, const char *fault) -> Run & {
-    run.name = name;
-    refused.push_back({std::move(run), fault});
-    return refused.back().run;
-  };
-  const Run plain = runOf("", llama70B(), {4, 1, 4, 5, 4}, 256);
-  add("a list of other stages", plain, "listed for 3 stages").stageLayers = {
-      40, 30, 10};
-  add("a list of fewer layers", plain, "the stages have 60 layers")
-      .stageLayers.assign(20, 3);
-  add("an odd cut", plain, "do not divide into 12 stages").layout.chunks = 3;
-  add("experts that are none", plain, "the model has no experts")
-      .layout.expert = 2;
-  add("overlap without sequences", plain, "without sequence parallelism")
-      .layout.sequenceParallel = false;
-  refused.back().run.execution.overlapsTensor = true;
-  add("offload in a pipeline", plain, "in a pipeline of 4 ranks")
-      .execution.offloadedLayers = 4;
-  Run &twice =
-      add("offload and recompute", runOf("", llama70B(), {8, 1, 1, 1, 2}, 64),
-          "activations are recomputed");
-  twice.execution.offloadedLayers = 4;
-  twice.layout.recompute = Recompute::Full;
-  add("offload of all", runOf("", llama70B(), {8, 1, 1, 1, 2}, 64),
-      "80 layers are offloaded of 80")
-      .execution.offloadedLayers = 80;
+namespace {
 
+/// Adds runs that a tool refuses.
+struct Refusals {
+  std::vector<RefusedRun> runs;
+  Run &add(const char *name, Run run, const char *fault, const char *theirs) {
+    run.name = name;
+    runs.push_back({std::move(run), fault, theirs});
+    return runs.back().run;
+  }
+};
+
+void addHiddenMessages(Refusals &refused) {
   Run mixed = runOf("", qwen30B(), {1, 1, 2, 4, 8}, 64);
   mixed.layout.expert = 8;
   mixed.execution.overlapsExperts = true;
-  add("hidden messages to nobody", mixed, "the expert group has 1 device")
+  refused
+      .add("hidden messages to nobody", mixed, "the expert group has 1 device",
+           "only supported with expert model parallelism")
       .layout.expert = 1;
-  add("hidden messages and 1 chunk", mixed, "with 1 chunk each").layout.chunks =
-      1;
-  add("hidden messages and recompute", mixed, "whole layers are recomputed")
+  refused
+      .add("hidden messages and 1 chunk", mixed, "with 1 chunk each",
+           "virtual_pipeline_model_parallel_size must be specified")
+      .layout.chunks = 1;
+  refused
+      .add("hidden messages and recompute", mixed,
+           "whole layers are recomputed", "disable full recomputation")
       .layout.recompute = Recompute::Full;
-  add("hidden messages, predictions", mixed, "2 further tokens")
+  refused
+      .add("hidden messages, predictions", mixed, "2 further tokens",
+           "MTP supports at most one layer")
       .model.extraPredictions = 2;
+}
 
+void addTorchFsdp(Refusals &refused) {
   Run torch = runOf("", llama8B(), {1, 1, 1, 1, 8}, 128);
   torch.layout.zero = 3;
   torch.execution.stack = Stack::Fsdp;
-  add("FSDP in fp16", torch, "with fp16").execution.precision = Precision::Fp16;
-  add("FSDP, tied", torch, "with one weight").model.isTied = true;
-  Run &pipeline = add("FSDP in a pipeline", torch, "a pipeline of 2 ranks");
+  refused.add("FSDP in fp16", torch, "with fp16", "not supported with fp16")
+      .execution.precision = Precision::Fp16;
+  refused
+      .add("FSDP, tied", torch, "with one weight",
+           "requires --untie-embeddings-and-output-weights")
+      .model.isTied = true;
+  Run &pipeline =
+      refused.add("FSDP in a pipeline", torch, "a pipeline of 2 ranks",
+                  "not supported with pipeline parallelism");
   pipeline.layout.pipeline = 2;
   pipeline.layout.zero = 2;
+  Run &experts =
+      refused.add("FSDP with expert groups", torch, "an expert group of 8",
+                  "not supported with expert parallelism");
+  experts.model = qwen30B();
+  experts.layout.expert = 8;
+}
 
-  // Rules of groups::fault().
-  add("heads", plain, "64 heads do not divide").layout.tensor = 48;
-  add("heads of keys", runOf("", llama70B(), {16, 1, 1, 1, 1}, 64),
-      "12 heads of keys")
+/// Rules of groups::fault().
+void addLayoutRules(Refusals &refused) {
+  const Run plain = runOf("", llama70B(), {4, 1, 4, 5, 4}, 256);
+  refused
+      .add("heads", plain, "64 heads do not divide",
+           "num_attention_heads (64) must be a multiple")
+      .layout.tensor = 48;
+  refused
+      .add("heads of keys", runOf("", llama70B(), {16, 1, 1, 1, 1}, 64),
+           "12 heads of keys", "num_query_groups (12) must be a multiple")
       .model.keyHeads = 12;
-  add("batch", plain, "250 samples do not divide").layout.globalBatch = 250;
-  add("tokens", plain, "8196 tokens do not divide").model.sequence = 8196;
-  refused.back().run.layout.context = 8;
-  Run experts = mixed;
-  experts.execution.overlapsExperts = false;
-  add("experts", experts, "100 experts do not divide").model.experts->count =
-      100;
-  return refused;
+  refused
+      .add("batch", plain, "250 samples do not divide",
+           "(250) must be divisible")
+      .layout.globalBatch = 250;
+  Run &tokens = refused.add("tokens", plain, "8196 tokens do not divide",
+                            "a multiple of 2 * context-parallel-size");
+  tokens.model.sequence = 8196;
+  tokens.layout.context = 8;
+  Run counted = runOf("", qwen30B(), {1, 1, 2, 4, 8}, 64);
+  counted.layout.expert = 8;
+  refused
+      .add("experts", counted, "100 experts do not divide",
+           "should be a multiple of expert model parallel_size")
+      .model.experts->count = 100;
+}
+
+} // namespace
+
+std::vector<RefusedRun> launch::megatronRefusals() {
+  Refusals refused;
+  const Run plain = runOf("", llama70B(), {4, 1, 4, 5, 4}, 256);
+  refused
+      .add("a list of other stages", plain, "listed for 3 stages",
+           "divisible by pipeline_model_parallel_size")
+      .stageLayers = {40, 30, 10};
+  refused
+      .add("a list of fewer layers", plain, "the stages have 60 layers",
+           "Number of decoder layers 60")
+      .stageLayers.assign(20, 3);
+  refused
+      .add("an odd cut", plain, "do not divide into 12 stages",
+           "should be divisible by vp_size 3")
+      .layout.chunks = 3;
+  refused
+      .add("experts that are none", plain, "the model has no experts",
+           "num_experts must be non None")
+      .layout.expert = 2;
+  Run &loose = refused.add("overlap without sequences", plain,
+                           "without sequence parallelism",
+                           "only when sequence parallelism is enabled");
+  loose.layout.sequenceParallel = false;
+  loose.execution.overlapsTensor = true;
+  refused
+      .add("offload in a pipeline", plain, "in a pipeline of 4 ranks",
+           "no support for Pipeline parallelism with CPU offloading")
+      .execution.offloadedLayers = 4;
+  const Run alone = runOf("", llama70B(), {8, 1, 1, 1, 2}, 64);
+  Run &twice =
+      refused.add("offload and recompute", alone, "activations are recomputed",
+                  "does not work when activation recomputation is enabled");
+  twice.execution.offloadedLayers = 4;
+  twice.layout.recompute = Recompute::Full;
+  refused
+      .add("offload of all", alone, "80 layers are offloaded of 80",
+           "only for layers less than 80")
+      .execution.offloadedLayers = 80;
+
+  addHiddenMessages(refused);
+  addTorchFsdp(refused);
+  addLayoutRules(refused);
+  return refused.runs;
 }
 
 std::vector<RefusedRun> launch::torchtitanRefusals() {
-  std::vector<RefusedRun> refused;
-  auto add = [&refused](const char *name, Run run, const char *fault) -> Run & {
-    run.name = name;
+  Refusals refused;
+  auto add = [&refused](const char *name, Run run, const char *fault,
+                        const char *theirs) -> Run & {
     run.execution.stack = Stack::Fsdp;
     if (run.layout.zero == 1)
       run.layout.zero = 2;
-    refused.push_back({std::move(run), fault});
-    return refused.back().run;
+    return refused.add(name, std::move(run), fault, theirs);
   };
   add("keys that would be copied", runOf("", llama70B(), {16, 1, 1, 1, 8}, 64),
-      "8 heads of keys on a tensor group of 16");
-  add("heads", runOf("", llama70B(), {3, 1, 1, 1, 8}, 64), "64 heads");
+      "8 heads of keys on a tensor group of 16", "must divide n_kv_heads (8)");
+  add("heads", runOf("", llama70B(), {3, 1, 1, 1, 8}, 64), "64 heads",
+      "must divide n_heads (64)")
+      .model.sequence = 8190;
   add("tokens", runOf("", llama8B(), {8, 1, 1, 1, 8}, 64),
-      "4100 tokens do not divide by 8")
+      "4100 tokens do not divide by 8", "divisible by 8")
       .model.sequence = 4100;
   add("tokens of context groups", runOf("", llama8B(), {2, 4, 1, 1, 8}, 64),
-      "4104 tokens do not divide by 16")
+      "4104 tokens do not divide by 16", "divisible by 16")
       .model.sequence = 4104;
   add("positions", runOf("", llama8B(), {1, 1, 1, 1, 8}, 64),
-      "has positions for 131072")
+      "has positions for 131072", "exceeds attention RoPE maximum")
       .model.sequence = 262144;
   Transformer tied = llama(28, 1024, 16, 3072);
   tied.vocab = 151936;
   tied.sequence = 4096;
   tied.isTied = true;
   add("a weight in two stages", runOf("", tied, {1, 1, 2, 1, 4}, 64),
-      "one weight, and the pipeline has 2 ranks");
+      "one weight, and the pipeline has 2 ranks",
+      "Weight tying is not supported");
   add("batch", runOf("", llama8B(), {1, 1, 1, 1, 8}, 60),
-      "60 samples do not divide");
-  add("an odd cut", runOf("", llama70B(), {4, 1, 4, 3, 4}, 256),
-      "do not divide into 12 stages");
-  return refused;
+      "60 samples do not divide", "must be multiple of local batch size");
+  Run &listed =
+      add("a list of other stages", runOf("", llama70B(), {4, 1, 4, 2, 4}, 256),
+          "listed for 3 stages", "evenly divisible");
+  listed.stageLayers = {40, 30, 10};
+  return refused.runs;
 }

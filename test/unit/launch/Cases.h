@@ -96,10 +96,11 @@ std::vector<groups::Run> megatronRuns();
 /// Runs of torchtitan as its reader gives them.
 std::vector<groups::Run> torchtitanRuns();
 
-/// A run that a tool refuses, and words of the fault.
+/// A run that a tool refuses, with words of Rondo's fault and of the tool's.
 struct RefusedRun {
   groups::Run run;
   const char *fault = "";
+  const char *theirs = "";
 };
 /// The layout's own fault, or the tool's. Even cuts are the rule of the former,
 /// so a list of stages has only the latter.

@@ -36,7 +36,7 @@ TEST(Command, LauncherAndProgramComeBeforeTheFlags) {
       "  pretrain_gpt.py \\\n  --a 1 \\\r\n  --b '1 | 2' 2>&1 | tee log\n");
   EXPECT_EQ(read.fault, "");
   EXPECT_EQ(flagsOf(read.command), "--a[1] --b[1 | 2]");
-  EXPECT_EQ(read.command.devices(), 32);
+  EXPECT_EQ(devicesOf(read.command), 32);
   EXPECT_EQ(read.command.program, std::vector<std::string>{"pretrain_gpt.py"});
   ASSERT_EQ(read.command.environment.size(), 2u);
   EXPECT_EQ(read.command.environment[0].first, "CUDA_DEVICE_MAX_CONNECTIONS");
@@ -50,7 +50,7 @@ TEST(Command, ModulesAreProgramsToo) {
   EXPECT_EQ(flagsOf(read.command), "--a[b.py]");
   EXPECT_EQ(read.command.program,
             (std::vector<std::string>{"-m", "torchtitan.train"}));
-  EXPECT_EQ(read.command.devices(), 2);
+  EXPECT_EQ(devicesOf(read.command), 2);
 }
 
 TEST(Command, VariablesAndArraysAreThoseOfTheScript) {
@@ -61,6 +61,10 @@ TEST(Command, VariablesAndArraysAreThoseOfTheScript) {
   EXPECT_EQ(read.fault, "");
   EXPECT_EQ(flagsOf(read.command),
             "--a[4] --layout[E|4L] --b[2] --c[3] --d[${UNKNOWN}]");
+  EXPECT_EQ(flagsOf(readCommand("A=(--a 1)\nif [ \"$X\" = y ]; then\n"
+                                "  A+=(\n --b 2 )\nfi\nrun.sh ${A[@]}\n")
+                        .command),
+            "--a[1] --b[2]");
 }
 
 TEST(Command, FaultsNameThePlace) {
@@ -87,7 +91,7 @@ TEST(Command, TextIsReadAgain) {
                             "  --quote 'it'\\''s'\n");
   const Command read = readCommand(command.text()).command;
   EXPECT_EQ(read.text(), command.text());
-  EXPECT_EQ(read.devices(), 32);
+  EXPECT_EQ(devicesOf(read), 32);
 }
 
 } // namespace

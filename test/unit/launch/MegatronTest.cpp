@@ -172,86 +172,111 @@ TEST(MegatronArguments, PatternsOfLayers) {
             0.75);
 }
 
-/// Each with its value and the rule.
+TEST(MegatronArguments, ScriptsAreRead) {
+  const ReadRun read = readMegatronArguments(
+      "#!/bin/bash\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\nTP=4\n"
+      "NODES=${NODES:-16}\n"
+      "LAUNCH=(\n  --nproc_per_node 8\n  --nnodes $NODES\n)\n"
+      "MODEL=(\n  --num-layers 80 # of 70B\n  --hidden-size 8192\n"
+      "  --num-attention-heads 64 --group-query-attention\n"
+      "  --num-query-groups 8 --seq-length 8192 --swiglu\n"
+      "  --ffn-hidden-size 28672 --vocab-size 128256\n)\n"
+      "if [ -n \"$FAST\" ]; then\n  MODEL+=(--lr 1e-4)\nfi\n"
+      "torchrun ${LAUNCH[@]} pretrain_gpt.py ${MODEL[@]} \\\n"
+      "  --tensor-model-parallel-size $TP --sequence-parallel \\\n"
+      "  --pipeline-model-parallel-size=4 \\\n"
+      "  --num-layers-per-virtual-pipeline-stage 4 --bf16 \\\n"
+      "  --context-parallel-size 2 --use-distributed-optimizer \\\n"
+      "  --micro-batch-size 1 --global-batch-size 1024 \"$@\" 2>&1 | tee log\n",
+      ReadOptions());
+  EXPECT_EQ(read.fault, "");
+  EXPECT_EQ(read.run.layout.text(), "tp 4, cp 2, pp 4 x 5, dp 4");
+  EXPECT_EQ(read.run.layout.zero, 1);
+  ASSERT_FALSE(read.notes.empty());
+  EXPECT_EQ(read.notes.back(), "not read: --lr");
+}
+
+/// Flags, and the fault with the value and the rule.
+const std::pair<const char *, const char *> bad[] = {
+    {"--tensor-model-parallel-size four",
+     "line 1: --tensor-model-parallel-size is 'four'; expected a whole "
+     "number from 1 on"},
+    {"--pipeline-model-parallel-size",
+     "line 1: --pipeline-model-parallel-size has no value; expected a whole "
+     "number from 1 on"},
+    {"--context-parallel-size 0",
+     "line 1: --context-parallel-size is '0'; expected a whole number from "
+     "1 on"},
+    {"--tensor-model-parallel-size $TP",
+     "line 1: --tensor-model-parallel-size is '$TP'; expected a whole number "
+     "from 1 on"},
+    {"--tensor-model-paralel-size 4",
+     "line 1: --tensor-model-paralel-size is no flag of Megatron; did you "
+     "mean --tensor-model-parallel-size?"},
+    {"--tensor-model-parallel-size 3",
+     "16 devices do not divide by tensor 3, context 1 and pipeline 1; "
+     "Megatron needs world size % (tp * cp * pp) = 0"},
+    {"--swiglu yes",
+     "line 1: --swiglu is 'yes'; expected no value: the flag is a switch"},
+    {"--fp16", "--fp16 and --bf16; Megatron takes one"},
+    {"--fp8-format e5m2",
+     "line 1: --fp8-format is 'e5m2'; expected one of e4m3, hybrid"},
+    {"--recompute-granularity full",
+     "--recompute-granularity full needs --recompute-method and "
+     "--recompute-num-layers"},
+    {"--recompute-granularity selective --recompute-num-layers 1",
+     "--recompute-granularity selective with --recompute-method or "
+     "--recompute-num-layers; Megatron takes them with full"},
+    {"--recompute-granularity selective --recompute-modules atention",
+     "line 1: --recompute-modules is 'atention'; expected modules of "
+     "core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts"},
+    {"--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-"
+     "rank 2 --num-layers-per-virtual-pipeline-stage 2",
+     "more than one of --num-layers-per-virtual-pipeline-stage, "
+     "--num-virtual-stages-per-pipeline-rank and "
+     "--pipeline-model-parallel-layout; Megatron takes one"},
+    {"--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-"
+     "stage 3",
+     "line 1: --num-layers-per-virtual-pipeline-stage is '3'; expected a "
+     "divisor of the 8 layers on 2 ranks"},
+    {"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
+     "'Ettt|tttL'",
+     "line 1: --pipeline-model-parallel-layout is 'Ettt|tttL'; expected 8 t "
+     "and 0 m, as --num-layers and --mtp-num-layers say; there are 6 and 0"},
+    {"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
+     "'Et*8|L|'",
+     "line 1: --pipeline-model-parallel-layout is 'Et*8|L|'; expected "
+     "stages in a multiple of the 2 pipeline ranks; there are 3"},
+    {"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
+     "'tttt|ttttL'",
+     "line 1: --pipeline-model-parallel-layout is 'tttt|ttttL'; expected E "
+     "first and L last, each once"},
+    {"--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3",
+     "8 layers without 3 on the first rank and 0 on the last do not divide "
+     "into 3 ranks with 1 chunk each (--decoder-first-pipeline-num-layers, "
+     "--decoder-last-pipeline-num-layers)"},
+    {"--use-megatron-fsdp",
+     "--use-megatron-fsdp without --ckpt-format fsdp_dtensor; Megatron needs "
+     "it"},
+    {"--overlap-param-gather",
+     "--overlap-param-gather needs --overlap-grad-reduce and "
+     "--use-distributed-optimizer or --use-megatron-fsdp"},
+    {"--num-experts 8 --moe-layer-freq 2",
+     "line 1: --moe-layer-freq is '2'; expected 1, or a list such as "
+     "([0]*3+[1]*58) with one number a layer, the 0 first: layers without "
+     "experts come first in the costs"},
+    {"--hybrid-layer-pattern M*M*",
+     "line 1: --hybrid-layer-pattern is 'M*M*'; expected --num-layers of a "
+     "model with attention in each"},
+    {"--multi-latent-attention",
+     "--multi-latent-attention without --q-lora-rank: the costs are those "
+     "of queries that go through a narrower product"},
+    {"--window-size many",
+     "line 1: --window-size is 'many'; expected two whole numbers, such as "
+     "4095,0"},
+};
+
 TEST(MegatronArguments, BadFlagsAreNamed) {
-  const std::pair<const char *, const char *> bad[] = {
-      {"--tensor-model-parallel-size four",
-       "line 1: --tensor-model-parallel-size is 'four'; expected a whole "
-       "number from 1 on"},
-      {"--pipeline-model-parallel-size",
-       "line 1: --pipeline-model-parallel-size has no value; expected a whole "
-       "number from 1 on"},
-      {"--context-parallel-size 0",
-       "line 1: --context-parallel-size is '0'; expected a whole number from "
-       "1 on"},
-      {"--tensor-model-parallel-size $TP",
-       "line 1: --tensor-model-parallel-size is '$TP'; expected a whole number "
-       "from 1 on"},
-      {"--tensor-model-paralel-size 4",
-       "line 1: --tensor-model-paralel-size is no flag of Megatron; did you "
-       "mean --tensor-model-parallel-size?"},
-      {"--tensor-model-parallel-size 3",
-       "16 devices do not divide by 3, the product of tensor 3, context 1 and "
-       "pipeline 1; Megatron needs world size % (tp * cp * pp) = 0"},
-      {"--swiglu yes",
-       "line 1: --swiglu is 'yes'; expected no value: the flag is a switch"},
-      {"--fp16", "--fp16 and --bf16; Megatron takes one"},
-      {"--fp8-format e5m2",
-       "line 1: --fp8-format is 'e5m2'; expected one of e4m3, hybrid"},
-      {"--recompute-granularity full",
-       "--recompute-granularity full needs --recompute-method and "
-       "--recompute-num-layers"},
-      {"--recompute-granularity selective --recompute-num-layers 1",
-       "--recompute-granularity selective with --recompute-method or "
-       "--recompute-num-layers; Megatron takes them with full"},
-      {"--recompute-granularity selective --recompute-modules atention",
-       "line 1: --recompute-modules is 'atention'; expected modules of "
-       "core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts"},
-      {"--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-"
-       "rank 2 --num-layers-per-virtual-pipeline-stage 2",
-       "more than one of --num-layers-per-virtual-pipeline-stage, "
-       "--num-virtual-stages-per-pipeline-rank and "
-       "--pipeline-model-parallel-layout; Megatron takes one"},
-      {"--pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-"
-       "stage 3",
-       "line 1: --num-layers-per-virtual-pipeline-stage is '3'; expected a "
-       "divisor of the 8 layers on 2 ranks"},
-      {"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
-       "'Ettt|tttL'",
-       "line 1: --pipeline-model-parallel-layout is 'Ettt|tttL'; expected 8 t "
-       "and 0 m, as --num-layers and --mtp-num-layers say; there are 6 and 0"},
-      {"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
-       "'Et*8|L|'",
-       "line 1: --pipeline-model-parallel-layout is 'Et*8|L|'; expected "
-       "stages in a multiple of the 2 pipeline ranks; there are 3"},
-      {"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout "
-       "'tttt|ttttL'",
-       "line 1: --pipeline-model-parallel-layout is 'tttt|ttttL'; expected E "
-       "first and L last, each once"},
-      {"--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3",
-       "8 layers without 3 on the first rank and 0 on the last do not divide "
-       "into 3 ranks with 1 chunk each (--decoder-first-pipeline-num-layers, "
-       "--decoder-last-pipeline-num-layers)"},
-      {"--use-megatron-fsdp",
-       "--use-megatron-fsdp without --ckpt-format fsdp_dtensor; Megatron needs "
-       "it"},
-      {"--overlap-param-gather",
-       "--overlap-param-gather needs --overlap-grad-reduce and "
-       "--use-distributed-optimizer or --use-megatron-fsdp"},
-      {"--num-experts 8 --moe-layer-freq 2",
-       "line 1: --moe-layer-freq is '2'; expected 1, or a list such as "
-       "([0]*3+[1]*58) with one number a layer, the 0 first: layers without "
-       "experts come first in the costs"},
-      {"--hybrid-layer-pattern M*M*",
-       "line 1: --hybrid-layer-pattern is 'M*M*'; expected --num-layers of a "
-       "model with attention in each"},
-      {"--multi-latent-attention",
-       "--multi-latent-attention without --q-lora-rank: the costs are those "
-       "of queries that go through a narrower product"},
-      {"--window-size many",
-       "line 1: --window-size is 'many'; expected two whole numbers, such as "
-       "4095,0"},
-  };
   for (const auto &[flags, fault] : bad)
     EXPECT_EQ(readFault(small + flags), fault) << flags;
   EXPECT_EQ(readFault("--hidden-size 8"),

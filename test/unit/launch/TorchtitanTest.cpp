@@ -151,9 +151,8 @@ TEST(TorchtitanConfig, BadFlagsAreNamed) {
        "0.3.0; did you mean --parallelism.tensor-parallel-degree?"},
       {"--parallelism.data_parallel_shard_degree 4 "
        "--parallelism.tensor_parallel_degree 4",
-       "the degrees are for 16 devices (replicate 1, shard 4, context 1, "
-       "tensor 4, pipeline 1), but there are 8; torchtitan needs their product "
-       "to be the world size"},
+       "replicate 1, shard 4, context 1, tensor 4 and pipeline 1 on 8 devices; "
+       "torchtitan needs their product to be the world size"},
       {"--parallelism.num_pp_microbatches 4",
        "line 1: --parallelism.num-pp-microbatches is '4'; expected "
        "--parallelism.pipeline_parallel_microbatch_size: the flags are those "

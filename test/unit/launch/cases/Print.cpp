@@ -41,7 +41,7 @@ Object objectOf(const groups::Transformer &model) {
 }
 
 Object objectOf(const groups::Run &run, const WrittenRun &written,
-                const std::string &fault) {
+                const std::string &fault, const char *theirs) {
   const groups::Layout &layout = run.layout;
   Array words, stages;
   for (const Flag &flag : written.command.flags) {
@@ -70,28 +70,33 @@ Object objectOf(const groups::Run &run, const WrittenRun &written,
                 {"arguments", std::move(words)},
                 {"environment", std::move(environment)},
                 {"devices", layout.devices()},
-                {"fault", fault}};
+                {"fault", fault},
+                {"theirs", theirs}};
 }
 
 Array megatron() {
-  std::vector<groups::Run> runs = megatronRuns();
-  for (RefusedRun &refused : megatronRefusals())
-    runs.push_back(std::move(refused.run));
   Array all;
-  for (const groups::Run &run : runs)
+  auto add = [&all](const groups::Run &run, const char *theirs) {
     all.push_back(objectOf(run, megatronArguments(run),
-                           faultOf(run, megatronFault(run))));
+                           faultOf(run, megatronFault(run)), theirs));
+  };
+  for (const groups::Run &run : megatronRuns())
+    add(run, "");
+  for (const RefusedRun &refused : megatronRefusals())
+    add(refused.run, refused.theirs);
   return all;
 }
 
 Array torchtitan() {
-  std::vector<groups::Run> runs = torchtitanRuns();
-  for (RefusedRun &refused : torchtitanRefusals())
-    runs.push_back(std::move(refused.run));
   Array all;
-  for (const groups::Run &run : runs)
+  auto add = [&all](const groups::Run &run, const char *theirs) {
     all.push_back(objectOf(run, torchtitanArguments(run),
-                           faultOf(run, torchtitanFault(run))));
+                           faultOf(run, torchtitanFault(run)), theirs));
+  };
+  for (const groups::Run &run : torchtitanRuns())
+    add(run, "");
+  for (const RefusedRun &refused : torchtitanRefusals())
+    add(refused.run, refused.theirs);
   return all;
 }
 
