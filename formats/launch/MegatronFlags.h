@@ -75,7 +75,6 @@ inline constexpr FlagMeaning costFlags[] = {
     {"--mtp-standalone", "the stage of predictions"},
     {"--mtp-use-repeated-layer", "weights of predictions"},
     {"--no-fp8-wgrad", "the precision of weight gradients"},
-    {"--no-overlap-p2p-communication", "messages between stages"},
     {"--num-distributed-optimizer-instances", "which replicas share state",
      "1"},
     {"--optimizer", "bytes of the optimizer's state", "adam"},

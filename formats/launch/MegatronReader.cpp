@@ -49,6 +49,7 @@ private:
   void readBatch();
   void readState();
   void readFsdp();
+  void checkConnections(bool isFsdp);
   void readRecompute();
   void readModules();
   void readPrecision();
@@ -513,6 +514,29 @@ void Reader::readFsdp() {
     if (format != "fsdp_dtensor")
       flags.fail("--use-megatron-fsdp without --ckpt-format fsdp_dtensor; "
                  "Megatron needs it");
+    const std::string optimizer = flags.word("--optimizer");
+    if (!optimizer.empty() && optimizer != "adam" && optimizer != "sgd")
+      flags.failAt(*flags.find("--optimizer"),
+                   "adam or sgd, as --use-megatron-fsdp needs");
+  }
+  checkConnections(isTorch || isMegatron);
+}
+
+/// If the text sets the number of a device's connections, it must be the one
+/// that Megatron needs.
+void Reader::checkConnections(bool isFsdp) {
+  const bool hasGroups = layout.tensor > 1 || layout.context > 1;
+  for (const auto &[name, value] : command.environment) {
+    if (name != "CUDA_DEVICE_MAX_CONNECTIONS")
+      continue;
+    if (isFsdp && value == "1")
+      flags.fail(
+          "CUDA_DEVICE_MAX_CONNECTIONS is 1; Megatron's FSDP needs more, "
+          "or no value");
+    else if (!isFsdp && hasGroups && value != "1")
+      note("CUDA_DEVICE_MAX_CONNECTIONS is '" + value +
+           "'; before Blackwell Megatron needs 1 with tensor or context "
+           "groups, unless messages to experts overlap");
   }
 }
 
@@ -638,6 +662,15 @@ void Reader::readKernels() {
   else
     execution.flashVersion = int(std::min<int64_t>(version, 3));
   execution.overlapsTensor = flags.isSet("--tp-comm-overlap");
+  if (flags.isSet("--no-overlap-p2p-communication")) {
+    if (layout.chunks > 1 && layout.pipeline < 3)
+      flags.fail("--no-overlap-p2p-communication with " +
+                 countOf(layout.chunks, "chunk") + " on each of " +
+                 countOf(layout.pipeline, "rank") +
+                 "; Megatron needs 3 ranks or more");
+    note("--no-overlap-p2p-communication is not in the costs: messages "
+         "between stages");
+  }
   execution.overlapsExperts = flags.isSet("--overlap-moe-expert-parallel-comm");
 }
 

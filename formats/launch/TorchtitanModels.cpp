@@ -97,7 +97,7 @@ std::vector<TorchtitanModel> deepseek() {
             /*sequence=*/4096);
   model.localBatch = 4;
   model.expert = 2;
-  model.isInterleaved = model.isCompiled = true;
+  model.isInterleaved = model.isCompiled = model.disablesGraphs = true;
   model.maxSequence = 16384;
   TorchtitanModel narrow = model;
   narrow.config = "deepseek_v3_671b_float8";

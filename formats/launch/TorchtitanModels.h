@@ -30,6 +30,7 @@ struct TorchtitanModel {
   groups::Recompute recompute = groups::Recompute::PerOperation;
   bool isCompiled = false;
   bool overlapsTensor = false;
+  bool disablesGraphs = false;
   /// The longest sequence of its rotary positions.
   int64_t maxSequence = 131072;
 };

@@ -54,8 +54,6 @@ constexpr StringRef plainKeys[] = {
     "--training.gc-freq",
     "--training.gc-debug",
     "--training.no-gc-debug",
-    "--training.disable-cuda-graphs",
-    "--training.no-disable-cuda-graphs",
     "--training.mixed-precision-reduce",
     "--training.no-enable-cpu-offload",
     "--parallelism.spmd-backend",
@@ -372,6 +370,15 @@ void Reader::readKernels() {
                "--compile.enable; torchtitan needs it");
   else if (!isCompiled)
     note("the model is not compiled; the costs are those of compiled layers");
+  const bool hasPipeline = layout.pipeline > 1;
+  if (!readSwitch("training", "disable-cuda-graphs", defaults.disablesGraphs) &&
+      (hasPipeline || layout.expert > 1))
+    flags.fail(
+        (hasPipeline
+             ? "a pipeline of " + countOf(layout.pipeline, "rank")
+             : "an expert group of " + countOf(layout.expert, "device")) +
+        " with CUDA graphs; torchtitan needs "
+        "--training.disable_cuda_graphs");
   if (flags.choose("--training.mixed-precision-param",
                    {"bfloat16", "float32"}) == 1)
     flags.failAt(*flags.find("--training.mixed-precision-param"),

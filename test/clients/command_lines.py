@@ -284,6 +284,7 @@ class Torchtitan:
             "recompute": kinds[type(config.activation_checkpoint).__qualname__.split(".")[0]],
             "compiled": config.compile.enable,
             "overlaps_tensor": config.compile.enable_async_tensor_parallel,
+            "disables_graphs": config.training.disable_cuda_graphs,
             "max_sequence": config.model_spec.model.max_seq_len,
         }
 

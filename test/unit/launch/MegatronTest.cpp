@@ -265,6 +265,19 @@ const std::pair<const char *, const char *> bad[] = {
      "line 1: --moe-layer-freq is '2'; expected 1, or a list such as "
      "([0]*3+[1]*58) with one number a layer, the 0 first: layers without "
      "experts come first in the costs"},
+    {"--use-megatron-fsdp --ckpt-format fsdp_dtensor --optimizer muon",
+     "line 1: --optimizer is 'muon'; expected adam or sgd, as "
+     "--use-megatron-fsdp needs"},
+    {"--pipeline-model-parallel-size 2 --num-virtual-stages-per-pipeline-"
+     "rank 2 --no-overlap-p2p-communication",
+     "--no-overlap-p2p-communication with 2 chunks on each of 2 ranks; "
+     "Megatron needs 3 ranks or more"},
+    {"--pipeline-model-parallel-size 16",
+     "16 ranks with 1 chunk each have more stages than 8 layers with "
+     "embedding and head"},
+    {"--tensor-model-parallel-size 2000000000",
+     "line 1: --tensor-model-parallel-size is '2000000000'; expected at most "
+     "1000000000"},
     {"--hybrid-layer-pattern M*M*",
      "line 1: --hybrid-layer-pattern is 'M*M*'; expected --num-layers of a "
      "model with attention in each"},
@@ -279,6 +292,10 @@ const std::pair<const char *, const char *> bad[] = {
 TEST(MegatronArguments, BadFlagsAreNamed) {
   for (const auto &[flags, fault] : bad)
     EXPECT_EQ(readFault(small + flags), fault) << flags;
+  EXPECT_EQ(readFault("CUDA_DEVICE_MAX_CONNECTIONS=1 torchrun x.py " + small +
+                      "--use-megatron-fsdp --ckpt-format fsdp_dtensor"),
+            "CUDA_DEVICE_MAX_CONNECTIONS is 1; Megatron's FSDP needs more, or "
+            "no value");
   EXPECT_EQ(readFault("--hidden-size 8"),
             "--num-layers is missing; Megatron needs it");
   EXPECT_EQ(readFault(small, 0),

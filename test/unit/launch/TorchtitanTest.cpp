@@ -13,7 +13,8 @@ using namespace rondo::launch;
 
 namespace {
 
-const std::string of8B = "--module llama3 --config llama3_8b ";
+const std::string of8B =
+    "--module llama3 --config llama3_8b --training.disable_cuda_graphs ";
 
 ReadRun readOn(const std::string &text, int64_t devices) {
   ReadOptions options;
@@ -183,6 +184,10 @@ TEST(TorchtitanConfig, BadFlagsAreNamed) {
        "--parallelism.tensor_parallel_degree 2",
        "--compile.enable_async_tensor_parallel without --compile.enable; "
        "torchtitan needs it"},
+      {"--parallelism.pipeline_parallel_degree 2 "
+       "--training.no_disable_cuda_graphs",
+       "a pipeline of 2 ranks with CUDA graphs; torchtitan needs "
+       "--training.disable_cuda_graphs"},
       {"activation-checkpoint:memory-budget",
        "line 1: activation-checkpoint:memory-budget has no costs here; "
        "expected none, selective or full"},

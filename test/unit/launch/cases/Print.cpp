@@ -117,6 +117,7 @@ Array models() {
                {"recompute", names[size_t(model.recompute)]},
                {"compiled", model.isCompiled},
                {"overlaps_tensor", model.overlapsTensor},
+               {"disables_graphs", model.disablesGraphs},
                {"max_sequence", model.maxSequence}});
   }
   return all;
