@@ -471,6 +471,10 @@ void Reader::readBatch() {
   need("--micro-batch-size", layout.microbatch);
   layout.globalBatch = layout.microbatch * layout.data;
   flags.read("--global-batch-size", layout.globalBatch);
+  if (layout.globalBatch > maxNumber)
+    flags.fail("--micro-batch-size " + Twine(layout.microbatch) + " on " +
+               countOf(layout.data, "replica") +
+               ": an iteration has more than " + Twine(maxNumber) + " samples");
 }
 
 void Reader::readState() {

@@ -261,6 +261,10 @@ void Reader::readBatch() {
   flags.read("--training.global-batch-size", global, -1);
   layout.globalBatch = global > 0 ? global : local * layout.data;
   layout.microbatch = local;
+  if (layout.globalBatch > maxNumber)
+    flags.fail("--training.local_batch_size " + Twine(local) + " on " +
+               countOf(layout.data, "replica") + ": a step has more than " +
+               Twine(maxNumber) + " samples");
   int64_t microbatch = 1;
   readDegree("pipeline-parallel-microbatch-size", microbatch);
   if (layout.globalBatch % (local * layout.data) != 0) {
