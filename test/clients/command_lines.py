@@ -70,7 +70,34 @@ class Megatron:
             "global_batch": args.global_batch_size,
             "zero": zero,
             "stages": self.stages(config, chunks),
+            "sequence_parallel": config.sequence_parallel,
+            "precision": self.precision(args),
+            "overlaps_tensor": config.tp_comm_overlap,
+            "overlaps_experts": config.overlap_moe_expert_parallel_comm,
+            "offloaded_layers": config.cpu_offloading_num_layers,
+            "expert_tensor": config.expert_tensor_parallel_size if args.num_experts else 1,
+            **self.recompute(config, chunks),
         }
+
+    @staticmethod
+    def precision(args):
+        if args.fp4:
+            return "nvfp4"
+        if args.fp8:
+            return {"tensorwise": "fp8", "blockwise": "fp8blocks", "mxfp8": "mxfp8"}[args.fp8_recipe]
+        return "fp16" if args.fp16 else "bf16"
+
+    @staticmethod
+    def recompute(config, chunks):
+        stages, modules = config.pipeline_model_parallel_size * chunks, config.recompute_modules
+        kind, layers = "none", 0
+        if config.recompute_granularity == "selective":
+            kind = "selective" if modules == ["core_attn"] else "norms"
+        elif config.recompute_granularity == "full":
+            kind = "full"
+            if config.recompute_method == "block":
+                kind, layers = "layers", config.recompute_num_layers * stages
+        return {"recompute": kind, "recomputed_layers": layers}
 
     def stages(self, config, chunks):
         ranks = config.pipeline_model_parallel_size
@@ -233,8 +260,18 @@ class Torchtitan:
             "global_batch": training.global_batch_size,
             "zero": zero,
             "stages": stages,
+            "sequence_parallel": (
+                parallelism.enable_sequence_parallel and parallelism.tensor_parallel_degree > 1
+            ),
+            "recompute": self.recompute(config),
+            "overlaps_tensor": config.compile.enable_async_tensor_parallel,
             "model": model,
         }
+
+    @staticmethod
+    def recompute(config):
+        kinds = {"SelectiveAC.Config": "operation", "FullAC.Config": "full", "NoneType": "none"}
+        return kinds[type(config.activation_checkpoint).__qualname__]
 
     @staticmethod
     def model(config):
@@ -274,14 +311,13 @@ class Torchtitan:
         config = getattr(registry, row["config"])()
         model = self.model(config.model_spec.model)
         model["sequence"] = config.training.seq_len
-        kinds = {"SelectiveAC": "operation", "FullAC": "full"}
         return {
             "model": model,
             "local_batch": config.training.local_batch_size,
             "tensor": config.parallelism.tensor_parallel_degree,
             "expert": config.parallelism.expert_parallel_degree,
             "interleaved": config.parallelism.pipeline_parallel_schedule != "1F1B",
-            "recompute": kinds[type(config.activation_checkpoint).__qualname__.split(".")[0]],
+            "recompute": self.recompute(config),
             "compiled": config.compile.enable,
             "overlaps_tensor": config.compile.enable_async_tensor_parallel,
             "disables_graphs": config.training.disable_cuda_graphs,
@@ -305,11 +341,14 @@ def differences(expected, found):
 
 def outcome(client, case):
     """[passed, text] of one run."""
-    said, found = "", None
+    said, found, errors = "", None, io.StringIO()
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
             found = client.read(case)
-    except (Exception, SystemExit) as error:
+    except SystemExit:
+        # A parser prints what it refuses.
+        said = " ".join(errors.getvalue().split()[-30:])
+    except Exception as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split()) or 'no text'}"
     if case["fault"]:
         is_refused = found is None and case["theirs"] in said

@@ -40,6 +40,18 @@ Object objectOf(const groups::Transformer &model) {
                 {"shared_experts", experts.shared}};
 }
 
+const char *nameOf(groups::Recompute recompute) {
+  const char *const names[] = {"none",   "selective", "full",
+                               "layers", "norms",     "operation"};
+  return names[size_t(recompute)];
+}
+
+const char *nameOf(groups::Precision precision) {
+  const char *const names[] = {"bf16",      "fp16",  "fp8",
+                               "fp8blocks", "mxfp8", "nvfp4"};
+  return names[size_t(precision)];
+}
+
 Object objectOf(const groups::Run &run, const WrittenRun &written,
                 const std::string &fault, const char *theirs) {
   const groups::Layout &layout = run.layout;
@@ -67,6 +79,14 @@ Object objectOf(const groups::Run &run, const WrittenRun &written,
                 {"microbatches", layout.microbatches()},
                 {"zero", layout.zero},
                 {"stages", std::move(stages)},
+                {"sequence_parallel", layout.sequenceParallel},
+                {"recompute", nameOf(layout.recompute)},
+                {"recomputed_layers", layout.recomputedLayers},
+                {"precision", nameOf(run.execution.precision)},
+                {"overlaps_tensor", run.execution.overlapsTensor},
+                {"overlaps_experts", run.execution.overlapsExperts},
+                {"offloaded_layers", run.execution.offloadedLayers},
+                {"expert_tensor", 1},
                 {"arguments", std::move(words)},
                 {"environment", std::move(environment)},
                 {"devices", layout.devices()},
@@ -103,22 +123,18 @@ Array torchtitan() {
 Array models() {
   Array all;
   for (const TorchtitanModel &model : torchtitanModels()) {
-    const char *const names[] = {"none",   "selective", "full",
-                                 "layers", "norms",     "operation"};
-    all.push_back(
-        Object{{"module", model.module},
-               {"config", model.config},
-               {"model", objectOf(model.sizes)},
-               {"is_bf16", model.precision == groups::Precision::Bf16},
-               {"local_batch", model.localBatch},
-               {"tensor", model.tensor},
-               {"expert", model.expert},
-               {"interleaved", model.isInterleaved},
-               {"recompute", names[size_t(model.recompute)]},
-               {"compiled", model.isCompiled},
-               {"overlaps_tensor", model.overlapsTensor},
-               {"disables_graphs", model.disablesGraphs},
-               {"max_sequence", model.maxSequence}});
+    all.push_back(Object{{"module", model.module},
+                         {"config", model.config},
+                         {"model", objectOf(model.sizes)},
+                         {"local_batch", model.localBatch},
+                         {"tensor", model.tensor},
+                         {"expert", model.expert},
+                         {"interleaved", model.isInterleaved},
+                         {"recompute", nameOf(model.recompute)},
+                         {"compiled", model.isCompiled},
+                         {"overlaps_tensor", model.overlapsTensor},
+                         {"disables_graphs", model.disablesGraphs},
+                         {"max_sequence", model.maxSequence}});
   }
   return all;
 }
