@@ -26,7 +26,7 @@ bool isNamePart(char c) { return llvm::isAlnum(c) || c == '_'; }
 /// `NAME=` or `NAME+=` at the start of a word.
 struct Assignment {
   StringRef name;
-  /// Of all before the value; 0: the word is no assignment.
+  /// Length of the part before the value; 0: the word is no assignment.
   size_t length = 0;
   bool isAppended = false;
 };

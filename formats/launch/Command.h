@@ -67,7 +67,7 @@ struct ReadCommand {
 /// text.
 ReadCommand readCommand(llvm::StringRef text);
 
-/// What a command line does not state.
+/// Values that a command line may not state.
 struct ReadOptions {
   std::string name = "run";
   /// 0: by the launcher's flags.
@@ -80,7 +80,7 @@ struct ReadOptions {
 
 struct WrittenRun {
   Command command;
-  /// What the flags do not say, a sentence each.
+  /// Properties of the run that the flags do not state, a sentence each.
   std::vector<std::string> notes;
 };
 

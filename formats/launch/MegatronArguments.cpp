@@ -293,14 +293,14 @@ void Writer::addNotes() {
       "sizes do not say of the model, such as the base of rotary positions");
   if (sharesWeights() && (layout.tensor > 1 || layout.context > 1))
     result.notes.push_back(
-        "Megatron warns about tensor or context groups with FSDP, since they "
-        "want CUDA_DEVICE_MAX_CONNECTIONS=1 on devices before Blackwell and "
-        "FSDP more");
+        "Megatron warns about tensor or context groups with FSDP: before "
+        "Blackwell the groups need CUDA_DEVICE_MAX_CONNECTIONS=1, and FSDP a "
+        "larger value");
   if (execution.overlapsExperts && (layout.tensor > 1 || layout.context > 1))
     result.notes.push_back(
         "Megatron warns about tensor or context groups with "
-        "--overlap-moe-expert-parallel-comm on devices before Blackwell: they "
-        "want 1 and 32 for CUDA_DEVICE_MAX_CONNECTIONS");
+        "--overlap-moe-expert-parallel-comm: before Blackwell the groups need "
+        "CUDA_DEVICE_MAX_CONNECTIONS=1, and the overlap 32");
   if (layout.sequenceParallel && layout.tensor == 1)
     result.notes.push_back("without a tensor group Megatron turns "
                            "--sequence-parallel off; it is left out");

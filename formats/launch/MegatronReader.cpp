@@ -19,7 +19,8 @@ using llvm::Twine;
 
 namespace {
 
-/// Of a model; lists of stages and patterns of layers are no longer.
+/// The largest --num-layers that is read. It bounds lists of stages and
+/// patterns of layers.
 constexpr int64_t maxLayers = 100000;
 
 /// Fills a run from flags; the first fault ends it.

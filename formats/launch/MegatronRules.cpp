@@ -1,8 +1,8 @@
 //===- MegatronRules.cpp - Runs that Megatron-LM refuses ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What arguments.py, transformer_config.py and moe_layer.py refuse of the flags
-// that megatronArguments() writes, without the rules of groups::fault().
+// The rules of arguments.py, transformer_config.py and moe_layer.py for the
+// flags that megatronArguments() writes, without those of groups::fault().
 //
 //===----------------------------------------------------------------------===//
 

@@ -37,7 +37,7 @@ StageCut impliedCut(const groups::Run &run) {
 } // namespace
 
 StageCut launch::cutOf(const groups::Run &run) {
-  // A balanced cut depends on costs: only a list tells it.
+  // A balanced cut depends on costs, so it is known only from a list.
   StageCut implied;
   if (!run.layout.isBalanced || run.layout.pipeline == 1)
     implied = impliedCut(run);

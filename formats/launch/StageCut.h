@@ -25,7 +25,7 @@ struct StageCut {
   std::vector<int64_t> layers;
 };
 
-/// By `run.stageLayers`, or the even cut if it is empty.
+/// The cut of `run.stageLayers`, or the even cut if it is empty.
 StageCut cutOf(const groups::Run &run);
 
 /// Sets `run.stageLayers`, empty if the run has this cut without a list.

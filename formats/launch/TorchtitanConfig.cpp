@@ -219,7 +219,7 @@ std::string sizeFault(const Run &run, const TorchtitanSource &) {
   return "";
 }
 
-/// What torchtitan has no flag for.
+/// Features without a flag in torchtitan.
 std::string featureFault(const Run &run, const TorchtitanSource &) {
   const Execution &execution = run.execution;
   const Recompute recompute = run.layout.recompute;

@@ -66,7 +66,7 @@ TEST(MegatronArguments, RefusedRunsAreNamed) {
   }
 }
 
-/// What Megatron only refuses as it trains, and what its flags cannot say.
+/// Rules that apply only in training, and runs without flags.
 TEST(MegatronArguments, RunsThatFlagsCannotSayAreRefused) {
   groups::Run run = runOf("", mixtral(), {2, 1, 4, 2, 8}, 256);
   run.layout.sequenceParallel = false;
