@@ -94,12 +94,11 @@ void Writer::addAttention() {
 }
 
 void Writer::addWindow() {
-  if (model.window == 0 || model.windowShare == 0)
+  if (model.window == 0 || model.windowedLayers == 0)
     return;
   // Tokens to the left of a query, and to its right.
   command.add("--window-size", std::to_string(model.window - 1) + ",0");
-  const auto layers =
-      int64_t(std::llround(model.windowShare * double(model.layers)));
+  const int64_t layers = model.windowedLayers;
   if (layers == model.layers)
     return;
   // One layer of `every` attends to all tokens.

@@ -173,14 +173,13 @@ void Reader::readWindow() {
   if (tokens == -1)
     return;
   model.window = tokens + 1;
-  model.windowShare = 1;
+  model.windowedLayers = model.layers;
   if (!frequency)
     return;
   const std::string value = llvm::join(frequency->values, "");
   int64_t every = 0;
   if (!StringRef(value).getAsInteger(10, every) && every > 0) {
-    model.windowShare =
-        double(model.layers - model.layers / every) / double(model.layers);
+    model.windowedLayers = model.layers - model.layers / every;
     return;
   }
   const std::optional<std::vector<bool>> pattern = readPattern(value);
@@ -190,8 +189,7 @@ void Reader::readWindow() {
                                  countOf(model.layers, "layer"));
     return;
   }
-  model.windowShare =
-      double(llvm::count(*pattern, true)) / double(model.layers);
+  model.windowedLayers = llvm::count(*pattern, true);
 }
 
 void Reader::readVocab() {

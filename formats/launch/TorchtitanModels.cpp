@@ -120,8 +120,8 @@ auto sizesOf(const Transformer &model) {
       model.layers, model.hidden, model.heads, model.keyHeads, model.queryWidth,
       model.valueWidth, model.numDense() > 0 ? model.ffn : 0, model.isGated,
       model.vocab, model.isTied, model.extraPredictions,
-      model.windowShare > 0 ? model.window : 0, experts.count, experts.perToken,
-      experts.ffn, experts.shared, experts.denseLayers,
+      model.windowedLayers > 0 ? model.window : 0, experts.count,
+      experts.perToken, experts.ffn, experts.shared, experts.denseLayers,
       model.latent.has_value(), latent.queryRank, latent.keyRank,
       latent.rotaryWidth);
 }

@@ -1,7 +1,6 @@
 //===- PlanGroups.cpp - rondo plan groups ---------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/ClusterPresets.h"
 #include "formats/RunLog.h"
 #include "formats/json/LayoutText.h"
 #include "formats/json/ModelConfig.h"
@@ -10,13 +9,13 @@
 #include "modules/SinglePlan.h"
 #include "planning/groups/GroupProblem.h"
 #include "planning/groups/LayoutSearch.h"
-#include "plans/GroupMachines.h"
 #include "reports/Figures.h"
 #include "reports/LayoutTable.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Emission.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/RunFiles.h"
 #include "tools/driver/Session.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -91,43 +90,6 @@ int readChoices(const Arguments &arguments, Request &request) {
                          "by commas");
     space.microbatch.push_back(size);
   }
-  return Success;
-}
-
-/// The devices of the cluster by their data sheet.
-const formats::DevicePreset *findSheet(pipe::ClusterOp cluster,
-                                       StringRef given) {
-  if (!given.empty())
-    return formats::findDevicePreset(given);
-  pipe::DeviceOp first = cluster.getDevices().front();
-  for (const formats::DevicePreset &preset : formats::devicePresets())
-    if (preset.rates && preset.memoryBytes == first.getMemoryBytes() &&
-        preset.peakFlopsPerUs == first.getPeakFlopsPerUs())
-      return &preset;
-  return nullptr;
-}
-
-int readCluster(const Arguments &arguments, Request &request) {
-  Session session;
-  if (failed(session.read(request.cluster)))
-    return Failure;
-  SmallVector<pipe::ClusterOp> all(session.module().getOps<pipe::ClusterOp>());
-  if (all.size() != 1)
-    return reportError(request.cluster + " has " + Twine(all.size()) +
-                       " pipe.cluster; plan groups needs one");
-  pipe::ClusterOp cluster = all.front();
-  const formats::DevicePreset *preset =
-      findSheet(cluster, arguments.text("device"));
-  if (!preset)
-    return reportError(request.cluster +
-                       ": no data sheet has the memory and peak of the "
-                       "cluster's devices; name theirs by --device");
-  Result<groups::Machines> machines =
-      pipe::groupMachines(cluster, preset->sheet());
-  if (!machines)
-    return reportError(request.cluster + ": " + describe(machines.fault()));
-  request.on = {preset->name, *machines};
-  request.on.machines.hasNearHost = StringRef(preset->name).starts_with("gb");
   return Success;
 }
 
@@ -294,7 +256,8 @@ int planNew(const Arguments &arguments, Request &request) {
                        "rondo-layout in place of CONFIG and CLUSTER");
   if (int code = readModel(arguments, request))
     return code;
-  if (int code = readCluster(arguments, request))
+  if (int code =
+          readMachines(request.cluster, arguments.text("device"), request.on))
     return code;
   if (int code = readRates(arguments, request))
     return code;

@@ -22,7 +22,7 @@ inline std::string fieldsOf(const groups::Run &run) {
   const groups::Execution &e = run.execution;
   put(m.layers, m.hidden, m.heads, m.keyHeads, m.queryWidth, m.valueWidth,
       m.numDense() > 0 ? m.ffn : 0, m.isGated, m.vocab, m.sequence, m.isTied,
-      m.hasDropout, m.extraPredictions, m.windowShare, m.window);
+      m.hasDropout, m.extraPredictions, m.windowedLayers, m.window);
   if (m.experts)
     put(m.experts->count, m.experts->perToken, m.experts->ffn,
         m.experts->shared, m.experts->denseLayers);

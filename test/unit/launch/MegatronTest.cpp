@@ -165,11 +165,11 @@ TEST(MegatronArguments, PatternsOfLayers) {
   EXPECT_EQ(readSmall(experts + "[1]*8").model.experts->denseLayers, 0);
   EXPECT_EQ(
       readSmall("--window-size 127,0 --window-attn-skip-freq ([1,1,1,0])*2")
-          .model.windowShare,
-      0.75);
+          .model.windowedLayers,
+      6);
   EXPECT_EQ(readSmall("--window-size 127,0 --window-attn-skip-freq 4")
-                .model.windowShare,
-            0.75);
+                .model.windowedLayers,
+            6);
 }
 
 TEST(MegatronArguments, ScriptsAreRead) {
