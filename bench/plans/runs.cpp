@@ -119,6 +119,7 @@ static Layout layoutOf(const Object &object, const Machines &machines) {
   if (recompute.starts_with("block:")) {
     layout.recompute = Recompute::Layers;
     recompute.substr(6).getAsInteger(10, layout.recomputedLayers);
+    layout.recomputedLayers *= layout.pipeline;
     return layout;
   }
   layout.recompute = llvm::StringSwitch<Recompute>(recompute)

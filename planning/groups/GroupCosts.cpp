@@ -275,8 +275,8 @@ double GroupCosts::recomputeTime(const LayerTime &time, double products,
   case Recompute::Full:
     return time.allForward();
   case Recompute::Layers:
-    return time.allForward() * double(layout.recomputedLayers) *
-           double(layout.pipeline) / double(model.layers);
+    return time.allForward() * double(layout.recomputedLayers) /
+           double(model.layers);
   case Recompute::NormsAndActivations:
     return elements;
   case Recompute::PerOperation:

@@ -283,9 +283,8 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
     bytes = input;
     break;
   case Recompute::Layers:
-    bytes += (input - bytes) *
-             std::min(1.0, double(layout.recomputedLayers * layout.pipeline) /
-                               double(model.layers));
+    bytes += (input - bytes) * std::min(1.0, double(layout.recomputedLayers) /
+                                                 double(model.layers));
     break;
   case Recompute::NormsAndActivations:
     bytes -= 4 * kept + 2 * columns;
@@ -345,6 +344,7 @@ DeviceMemory GroupCosts::memoryOfRank(int64_t rank) const {
     memory.activations +=
         double(onDevice) * activationsOfLayer(kind, /*isKept=*/true);
     if (layout.recompute == Recompute::Full ||
+        layout.recompute == Recompute::Layers ||
         layout.recompute == Recompute::PerOperation)
       ofRecomputed = activationsOfLayer(kind, /*isKept=*/false);
   }

@@ -38,6 +38,9 @@ private:
   }
   void tryChunks(Layout layout);
   void tryState(const Layout &layout);
+  /// The fewest layers that have to recompute, as many in each stage; 0 if
+  /// none has to, or all have.
+  int64_t fewestRecomputed(Layout layout) const;
   /// Whether it fits.
   bool tryOne(const Layout &layout);
   void tryBalanced(Layout layout);
@@ -108,12 +111,37 @@ void LayoutSearch::tryState(const Layout &layout) {
       tried.recompute = recompute;
       if (zero == 3 && !fault(model, tried).empty())
         continue;
+      if (recompute == Recompute::Layers)
+        tried.recomputedLayers = fewestRecomputed(tried);
+      if (recompute == Recompute::Layers && tried.recomputedLayers == 0)
+        continue;
       const bool fits = tryOne(tried);
       // The head makes the last rank of an even cut the slowest.
       if (fits && tried.pipeline > 1)
         tryBalanced(tried);
     }
   }
+}
+
+int64_t LayoutSearch::fewestRecomputed(Layout layout) const {
+  const int64_t stages = layout.pipeline * layout.chunks;
+  auto fits = [&](int64_t layers) {
+    layout.recomputedLayers = layers;
+    return GroupCosts(model, machines, layout, space.execution, constants)
+               .memory()
+               .total() <=
+           space.memoryShare * double(machines.device.memoryBytes);
+  };
+  // Less memory the more layers recompute.
+  int64_t low = 0, high = (model.layers - 1) / stages;
+  if (model.layers % stages != 0 || high == 0 || fits(0) ||
+      !fits(high * stages))
+    return 0;
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    (fits(middle * stages) ? high : low) = middle;
+  }
+  return high * stages;
 }
 
 bool LayoutSearch::tryOne(const Layout &layout) {

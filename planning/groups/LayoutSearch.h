@@ -23,7 +23,7 @@ struct LayoutSpace {
   /// Shared state to try. Megatron's optimizer has 0 and 1, FSDP 2 and 3.
   std::vector<int> zero = {0, 1};
   std::vector<Recompute> recompute = {Recompute::None, Recompute::Selective,
-                                      Recompute::Full};
+                                      Recompute::Layers, Recompute::Full};
   /// The share of a device's memory that a layout may fill: fragments and
   /// buffers of libraries take the rest.
   double memoryShare = 0.92;

@@ -77,10 +77,10 @@ std::vector<Run> launch::megatronRuns() {
 
   Run &window = add("8B with windows", llama8B(), {1, 1, 2, 1, 4}, 64);
   window.model.window = 128;
-  window.model.windowShare = 0.5;
+  window.model.windowedLayers = 16;
   Run &windows = add("8B with many windows", llama8B(), {1, 1, 2, 1, 4}, 64);
   windows.model.window = 1024;
-  windows.model.windowShare = 20.0 / 32;
+  windows.model.windowedLayers = 20;
   return runs;
 }
 
