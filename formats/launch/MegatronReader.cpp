@@ -85,8 +85,9 @@ void Reader::readModel() {
     flags.failAt(*flags.find("--num-layers"), "at most " + Twine(maxLayers));
   need("--hidden-size", model.hidden);
   need("--num-attention-heads", model.heads);
-  if (!flags.read("--seq-length", model.sequence))
-    need("--encoder-seq-length", model.sequence);
+  flags.read("--encoder-seq-length", model.sequence);
+  if (!flags.read("--seq-length", model.sequence) && model.sequence == 0)
+    flags.fail("--seq-length is missing; Megatron needs it");
   if (flags.hasFailed())
     return;
   const bool isSwiglu = flags.isSet("--swiglu");

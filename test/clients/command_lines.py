@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""command_lines.py CLIENT CASES: command lines of plans in the client's own parser.
+"""command_lines.py CLIENT PRINTER: command lines of plans in the client's own parser.
 
-CASES is what `rondo-launch-cases` prints: runs with the flags that Rondo writes for them,
+PRINTER, `rondo-launch-cases`, prints runs with the flags that Rondo writes for them,
 and why it refuses them, if it does. The client parses and validates the flags. What it
-reads must be the run, and it must refuse what Rondo refuses. Prints a JSON list of
-[passed, text].
+reads must be the run, and it must refuse what Rondo refuses. Rondo must take none of the
+client's flags for a mistyped one. Prints a JSON list of [passed, text].
 """
 
 import contextlib
 import io
 import json
 import os
-import pathlib
+import subprocess
 import sys
 import types
 import typing
@@ -41,6 +41,13 @@ class Megatron:
             module.is_te_min_version = lambda *ignored, **options: True
         self.arguments, self.utils = arguments, argument_utils
         self.layers_of = transformer_block.get_num_layers_to_build
+
+    def names(self):
+        """All flags of its parser."""
+        import argparse
+
+        parser = self.arguments.add_megatron_arguments(argparse.ArgumentParser())
+        return [name for action in parser._actions for name in action.option_strings]
 
     def read(self, case):
         sys.argv = ["pretrain_gpt.py", *case["arguments"]]
@@ -203,6 +210,23 @@ class Torchtitan:
                 nothing = types.SimpleNamespace(Config=lambda **options: None)
                 setattr(registry, name, nothing)
 
+    def names(self):
+        """All keys of the sections that Rondo reads."""
+        import dataclasses
+
+        from torchtitan.config import CompileConfig, ParallelismConfig, TrainingConfig
+
+        sections = {
+            "training": TrainingConfig,
+            "parallelism": ParallelismConfig,
+            "compile": CompileConfig,
+        }
+        return [
+            f"--{section}.{field.name}"
+            for section, kind in sections.items()
+            for field in dataclasses.fields(kind)
+        ]
+
     def read(self, case):
         os.environ.update(LOCAL_RANK="0", WORLD_SIZE=str(case["devices"]))
         config = self.manager().parse_args(case["arguments"])
@@ -360,10 +384,15 @@ def outcome(client, case):
 
 
 def main():
-    name = sys.argv[1]
-    cases = json.loads(pathlib.Path(sys.argv[2]).read_text())
+    name, printer = sys.argv[1:]
+    options = {"stdout": subprocess.PIPE, "text": True, "check": True}
+    cases = json.loads(subprocess.run([printer], **options).stdout)
     client = {"megatron": Megatron, "torchtitan": Torchtitan}[name]()
     outcomes = [outcome(client, case) for case in cases[name]]
+    names = client.names()
+    mistyped = subprocess.run([printer, name], input="\n".join(names), **options).stdout
+    text = " ".join(mistyped.splitlines()) or f"{len(names)} flags, none taken for another"
+    outcomes.append([not mistyped, text])
     if name == "torchtitan":
         for row in cases["torchtitan_models"]:
             wrong = differences(row, client.configuration(row))

@@ -151,13 +151,10 @@ def run_upstream(client):
         check(status == 0, f"{client}, upstream, {script.stem}: {what}")
 
 
-def run_command_lines(client, root):
+def run_command_lines(client):
     """Command lines of plans in the client's own parser."""
     printer = pathlib.Path(os.environ["RONDO"]).with_name("rondo-launch-cases")
-    cases = root / client / "cases.json"
-    cases.parent.mkdir(parents=True, exist_ok=True)
-    cases.write_text(subprocess.run([printer], capture_output=True, text=True, check=True).stdout)
-    command = [sys.executable, str(HERE / "command_lines.py"), client, str(cases)]
+    command = [sys.executable, str(HERE / "command_lines.py"), client, str(printer)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
     if done.returncode != 0:
         check(False, f"{client}, command lines: {done.stderr[-3000:]}")
@@ -182,7 +179,7 @@ def main():
         said = done.stderr.strip()
         check(done.returncode == 0, f"{client}, splits: {said if done.returncode else 'right'}")
     if client != "deepspeed" and (not words or "command-lines" in words):
-        run_command_lines(client, root)
+        run_command_lines(client)
     if not words or "upstream" in words:
         run_upstream(client)
     return launch.summary()

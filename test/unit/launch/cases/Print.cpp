@@ -9,6 +9,7 @@
 #include "formats/launch/TorchtitanModels.h"
 
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace rondo;
@@ -138,9 +139,38 @@ Array models() {
   return all;
 }
 
+/// Prints the flags of standard input, one a line, that a reader takes for
+/// mistyped ones.
+int printMistyped(llvm::StringRef tool) {
+  auto buffer = llvm::MemoryBuffer::getSTDIN();
+  if (!buffer)
+    return 1;
+  llvm::SmallVector<llvm::StringRef> names;
+  (*buffer)->getBuffer().split(names, '\n', -1, /*KeepEmpty=*/false);
+  ReadOptions options;
+  options.devices = 1;
+  for (llvm::StringRef name : names) {
+    const ReadRun read =
+        tool == "megatron"
+            ? readMegatronArguments("--num-layers 1 --hidden-size 8 "
+                                    "--num-attention-heads 1 --seq-length 8 "
+                                    "--vocab-size 8 --micro-batch-size 1 "
+                                    "--bf16 " +
+                                        name.str(),
+                                    options)
+            : readTorchtitanArguments(
+                  "--module llama3 --config llama3_8b " + name.str(), options);
+    if (llvm::StringRef(read.fault).contains("is no flag of"))
+      llvm::outs() << read.fault << "\n";
+  }
+  return 0;
+}
+
 } // namespace
 
-int main() {
+int main(int argc, char **argv) {
+  if (argc == 2)
+    return printMistyped(argv[1]);
   llvm::outs() << llvm::formatv("{0:2}", llvm::json::Value(Object{
                                              {"megatron", megatron()},
                                              {"torchtitan", torchtitan()},
