@@ -18,7 +18,7 @@ public:
       : run(run), machines(machines), constants(constants),
         memoryBytes(memoryBytes),
         least(GroupCosts(run.model, machines, run.layout, run.execution,
-                         constants)
+                         constants, run.stageLayers)
                   .iterationTime()
                   .total) {}
 
@@ -48,7 +48,7 @@ void ChangeSearch::tryRun(const std::string &what, const Run &changed) {
       layout.devices() != machines.devices())
     return;
   const GroupCosts costs(run.model, machines, layout, changed.execution,
-                         constants);
+                         constants, changed.stageLayers);
   const DeviceMemory memory = costs.memory();
   if (memory.total() > memoryBytes)
     return;

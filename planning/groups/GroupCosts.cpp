@@ -37,9 +37,10 @@ double flashShare(Generation generation, int version) {
 
 GroupCosts::GroupCosts(const Transformer &model, const Machines &machines,
                        const Layout &layout, const Execution &execution,
-                       const Constants &constants)
+                       const Constants &constants,
+                       const std::vector<int64_t> &stageLayers)
     : model(model), machines(machines), layout(layout), execution(execution),
-      constants(constants) {
+      constants(constants), listed(stageLayers) {
   const DeviceSheet &device = machines.device;
   const auto generation = size_t(device.generation);
   const auto stack = size_t(execution.stack);

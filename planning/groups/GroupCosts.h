@@ -66,11 +66,13 @@ struct DeviceMemory {
 };
 
 /// Costs of one layout; the layout must have no fault(), and fill the machines.
+/// Listed layers of stages take the place of the layout's own cut.
 class GroupCosts {
 public:
   GroupCosts(const Transformer &model, const Machines &machines,
              const Layout &layout, const Execution &execution,
-             const Constants &constants);
+             const Constants &constants,
+             const std::vector<int64_t> &stageLayers = {});
 
   const LayerTime &layerTime(LayerKind kind) const {
     return times[size_t(kind)];
@@ -142,6 +144,8 @@ private:
   const Layout &layout;
   const Execution &execution;
   const Constants &constants;
+  /// The layers of each stage; empty: as the layout says.
+  const std::vector<int64_t> listed;
 
   /// Operations a second of products and of attention.
   double productRate = 0, attentionRate = 0;

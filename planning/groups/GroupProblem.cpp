@@ -12,7 +12,7 @@ namespace rondo::groups {
 Problem problemOf(const Run &run, const Machines &machines,
                   const Constants &constants, int64_t memoryBytes) {
   const GroupCosts costs(run.model, machines, run.layout, run.execution,
-                         constants);
+                         constants, run.stageLayers);
   const Layout &layout = run.layout;
   Problem problem;
   problem.name = run.name;

@@ -89,6 +89,8 @@ double GroupCosts::embeddingTime() const {
 }
 
 std::vector<int64_t> GroupCosts::stageLayers() const {
+  if (!listed.empty())
+    return listed;
   const int64_t ranks = layout.pipeline, stages = ranks * layout.chunks;
   std::vector<int64_t> counts(size_t(stages), 0);
   if (!layout.isBalanced || ranks == 1) {
@@ -129,7 +131,7 @@ std::vector<int64_t> GroupCosts::stageLayers() const {
 }
 
 std::vector<RankLayers> GroupCosts::cut() const {
-  if (!layout.isBalanced)
+  if (!layout.isBalanced && listed.empty())
     return layersOfRanks(model, layout);
   std::vector<RankLayers> ranks(size_t(layout.pipeline));
   int64_t layer = 0, stage = 0;

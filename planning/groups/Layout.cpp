@@ -53,7 +53,12 @@ std::string pipelineFault(const Transformer &model, const Layout &layout) {
            std::to_string(layout.pipeline) +
            " ranks with several chunks need a multiple of as many";
   const int64_t stages = layout.pipeline * layout.chunks;
-  if (model.layers % stages != 0 && (model.layers + 2) % stages != 0 &&
+  if (layout.isBalanced && stages > model.layers + 2)
+    return std::to_string(stages) + " stages for " +
+           std::to_string(model.layers) +
+           " layers, an embedding and a head leave some without any";
+  if (!layout.isBalanced && model.layers % stages != 0 &&
+      (model.layers + 2) % stages != 0 &&
       !(model.experts && stages <= model.layers))
     return std::to_string(model.layers) + " layers, or " +
            std::to_string(model.layers + 2) +

@@ -92,6 +92,13 @@ void LayoutSearch::tryChunks(Layout layout) {
   for (int64_t chunks = 1; chunks <= most; ++chunks) {
     layout.chunks = chunks;
     layout.zero = 0;
+    layout.isBalanced = false;
+    if (fault(model, layout).empty()) {
+      tryState(layout);
+      continue;
+    }
+    // Perhaps only the even cut is at fault.
+    layout.isBalanced = true;
     if (fault(model, layout).empty())
       tryState(layout);
   }
@@ -117,7 +124,7 @@ void LayoutSearch::tryState(const Layout &layout) {
         continue;
       const bool fits = tryOne(tried);
       // The head makes the last rank of an even cut the slowest.
-      if (fits && tried.pipeline > 1)
+      if (fits && tried.pipeline > 1 && !tried.isBalanced)
         tryBalanced(tried);
     }
   }

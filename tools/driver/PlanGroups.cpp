@@ -367,7 +367,8 @@ int planRun(const Arguments &arguments, Request &request) {
   if (int code = readRates(arguments, request))
     return code;
   const groups::GroupCosts costs(run.model, request.on.machines, run.layout,
-                                 run.execution, request.constants);
+                                 run.execution, request.constants,
+                                 run.stageLayers);
   const groups::FoundLayout given = {run.layout, costs.iterationTime(),
                                      costs.memory()};
   if (!request.calibrate.empty())

@@ -94,6 +94,8 @@ int importRun(const Arguments &arguments,
     return reportError(path + " is a run on " +
                        countOf(run.run.layout.devices(), "device") + ", but " +
                        cluster + " has " + Twine(devices));
+  // A cut of its own need not be even.
+  run.run.layout.isBalanced = !run.run.stageLayers.empty();
   if (const std::string fault = groups::fault(run.run.model, run.run.layout);
       !fault.empty())
     return reportError(path + ": " + fault);
