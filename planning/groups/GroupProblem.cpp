@@ -9,6 +9,9 @@
 
 namespace rondo::groups {
 
+/// Of the 3 GB that memoryOfRank() assumes for libraries and fragments.
+static constexpr double fragments = 1.5e9;
+
 Problem problemOf(const Run &run, const Machines &machines,
                   const Constants &constants, int64_t memoryBytes) {
   const GroupCosts costs(run.model, machines, run.layout, run.execution,
@@ -21,7 +24,8 @@ Problem problemOf(const Run &run, const Machines &machines,
   problem.statesSamples = true;
   for (int64_t rank = 0; rank < layout.pipeline; ++rank) {
     DeviceMemory memory = costs.memoryOfRank(rank);
-    const auto rest = int64_t(memory.state + memory.other);
+    // Fragments are in the arena of a plan, which is placed to the byte.
+    const auto rest = int64_t(memory.state + memory.other - fragments);
     problem.memoryCaps.push_back(std::max<int64_t>(0, memoryBytes - rest));
   }
   auto nsOf = [](double seconds) { return std::llround(seconds * 1e9); };

@@ -162,8 +162,9 @@ void printFooter(const Request &request) {
 
 /// Writes the pipeline of one replica, with the tool's schedule.
 int writePipeline(const Request &request, const groups::Run &run) {
-  const Problem problem = groups::problemOf(
-      run, request.on.machines, request.constants, int64_t(request.room()));
+  const Problem problem =
+      groups::problemOf(run, request.on.machines, request.constants,
+                        request.on.machines.device.memoryBytes);
   Session session(request.output);
   mlir::OwningOpRef<mlir::ModuleOp> module =
       formats::importProblem(problem, session.context());
