@@ -18,7 +18,7 @@ struct LayoutContext {
   const groups::Machines &machines;
   /// Peak of bf16 products of all devices together, in operations a second.
   double peak() const;
-  /// Floating-point operations of an iteration of so many samples.
+  /// Floating-point operations of an iteration of `samples`.
   double operations(int64_t samples) const;
 };
 

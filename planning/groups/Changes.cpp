@@ -160,7 +160,7 @@ std::vector<Change> ChangeSearch::find() {
     Run changed = run;
     changed.layout.isBalanced = true;
     changed.stageLayers.clear();
-    tryRun("layers cut by work, with fewer beside the head", changed);
+    tryRun("layers cut by work, with fewer on the rank of the head", changed);
     finishDecision();
   }
   if (layout.tensor > 1)

@@ -10,7 +10,7 @@
 
 namespace rondo::groups {
 
-/// The pipeline of one replica: a rank stands for all devices of a rank of the
+/// The pipeline of one replica: a rank is the group of all devices of a rank of the
 /// layout, and a stage has the costs of its layers on them. Times are ns. A
 /// rank's memory is that of one of its devices: `memoryBytes`, less the state,
 /// logits and libraries. What happens once an iteration (sums

@@ -48,7 +48,7 @@ struct FoundLayouts {
   double leastTime = 0;
 };
 
-/// The costs are not exact enough to tell such times apart.
+/// Times that differ by less are equal within the errors of the costs.
 inline constexpr double band = 0.05;
 
 /// The part of an iteration besides forward and backward that takes most time,
