@@ -248,6 +248,26 @@ class Rotated(nn.Module):
         return y[0] if isinstance(y, tuple) else y
 
 
+class Mamba(nn.Module):
+    """A block of Mamba in its reference path, 8 tokens at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import MambaConfig
+        from transformers.models.mamba.modeling_mamba import MambaBlock
+
+        config = MambaConfig(hidden_size=WIDTH, state_size=4, time_step_rank=4)
+        self.layer = MambaBlock(config, 0)
+        # The block leaves these to the model that it is in.
+        with torch.no_grad():
+            scales = torch.arange(1, config.state_size + 1).float()
+            self.layer.mixer.A_log.copy_(scales.log().expand_as(self.layer.mixer.A_log))
+            self.layer.mixer.D.fill_(1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x.reshape(-1, 8, WIDTH)).reshape(x.shape)
+
+
 class Recurrent(nn.Module):
     """An LSTM or a GRU over 8 tokens at a time."""
 

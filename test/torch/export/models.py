@@ -190,6 +190,7 @@ MODELS = {
     "mixtral-batched": lambda: between(x0=architectures.experts("mixtral", "batched_mm")),
     "mixtral-grouped": lambda: between(x0=architectures.experts("mixtral", "grouped_mm")),
     "qwen3-moe": lambda: between(x0=architectures.experts("qwen3", "grouped_mm")),
+    "mamba": lambda: between(m0=architectures.Mamba()),
     "lstm": lambda: between(r0=architectures.Recurrent(nn.LSTM)),
     "gru": lambda: between(r0=architectures.Recurrent(nn.GRU)),
     "dropout": lambda: between(e0=architectures.encoder(0.2), e1=architectures.encoder(0.2)),

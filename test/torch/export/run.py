@@ -339,6 +339,7 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         lambda _, x: (x, torch.ones(3)),
         "2 tensors of fp32, of which only 1",
     ),
+    "weights that give NaN": (lambda _, x: x * float("nan"), "have a NaN"),
     "a missing operation": (lambda _, x: x.cummax(1).values, "uses cummax"),
 }
 

@@ -117,6 +117,7 @@ def check_layer(
     Raises Refusal where they differ by more than TOLERANCE."""
     loss_scale = 0.25
     eager = _eager(layer, loss_scale)
+    _refuse_nan(layer, eager)
     buffers = Buffers(body, layer, folder / f"{layer.name}.buffers")
     for weight in body.weights:
         buffers.put(Place("weights", weight.offset), weight.value.float())
@@ -219,6 +220,18 @@ def _eager(layer: Layer, loss_scale: float) -> Eager:
         input_grads,
         parameter_grads,
     )
+
+
+def _refuse_nan(layer: Layer, eager: Eager) -> None:
+    for what, tensors in (
+        ("outputs", eager.outputs),
+        ("gradients", [*eager.input_grads, *eager.parameter_grads.values()]),
+    ):
+        if any(bool(torch.isnan(x).any()) for x in tensors):
+            raise Refusal(
+                f"layer '{layer.name}': {what} that PyTorch computes with the module's "
+                "weights have a NaN, so that nothing can be compared: initialise the module"
+            )
 
 
 def _running(body: Body, eager: Eager) -> list[tuple[Weight, torch.Tensor]]:

@@ -312,9 +312,11 @@ def _refuse_or(layer: Layer, compute: Callable[[], _Result]) -> _Result:
         ) from error
     except Exception as error:
         reason = str(error).strip().splitlines()
+        # A gradient may need what a buffer was.
+        changed = "".join(f"; it changes its buffer '{name}'" for name in layer.running)
         raise Refusal(
             f"{_innermost(layer)} is not one graph of fixed shapes: "
-            f"{type(error).__name__}: {reason[0][:300] if reason else ''}"
+            f"{type(error).__name__}: {reason[0][:300] if reason else ''}{changed}"
         ) from error
 
 
