@@ -67,7 +67,8 @@ class Images:
         from safetensors.torch import save_file
 
         count, samples = 200, models.SAMPLES
-        images = torch.rand(count, *architectures.PICTURE, generator=torch.Generator().manual_seed(3))
+        generator = torch.Generator().manual_seed(3)
+        images = torch.rand(count, *architectures.PICTURE, generator=generator)
         quarters = torch.nn.functional.adaptive_avg_pool2d(images.mean(1, keepdim=True), 2)
         labels = quarters.flatten(1).argmax(1)
         self.images, self.labels = images, labels
