@@ -31,6 +31,9 @@ char *Spaces::at(const Place &place) const {
   case Space::Weights:
     base = buffers->weights;
     break;
+  case Space::RunningWeights:
+    base = buffers->running_weights;
+    break;
   case Space::Gradients:
     base = buffers->gradients;
     break;
@@ -60,6 +63,9 @@ char *Spaces::at(const Place &place) const {
     break;
   case Space::Data:
     base = buffers->data;
+    break;
+  case Space::Streams:
+    base = buffers->streams[place.index];
     break;
   case Space::Loss:
     base = buffers->loss;
@@ -122,7 +128,7 @@ static void runGraph(const Task &task, const rondo_layer &layer,
                 std::to_string(task.numAllocations) + " as when exported");
   for (int32_t i = 0; i < task.numOutputs; ++i) {
     char *place = spaces.at(task.outputs[i].place);
-    if (outputs[i]->data() != place)
+    if (spaces.takes(task.outputs[i].place) && outputs[i]->data() != place)
       std::memmove(place, outputs[i]->data(), outputs[i]->extent());
     deleteTensor(outputs[i]);
   }
@@ -135,6 +141,8 @@ void runTask(const Task &task, const rondo_layer &layer,
     runGraph(task, layer, spaces);
   for (int32_t c = 0; c < task.numCopies; ++c) {
     const Copy &copy = task.copies[c];
+    if (!spaces.takes(copy.to))
+      continue;
     if (copy.zeros)
       std::memset(spaces.at(copy.to), 0, copy.bytes);
     else

@@ -18,6 +18,7 @@ from typing import Any, Callable
 import torch
 
 import models
+import architectures
 from architectures import First
 from rondo.torch.export import HashedRandom, Refusal, export_stages
 
@@ -33,13 +34,57 @@ def mix(x: int) -> int:
     return z ^ (z >> 31)
 
 
-def window(text: bytes, iteration: int, sample: int) -> bytes:
-    """The tokens of a sample, as a program picks them with --seed 1."""
-    training = len(text) - int(len(text) * 0.05)
-    end = training - models.TOKENS
-    random = mix((mix((mix(1) + iteration) & MASK) + sample) & MASK)
-    first = (random * end) >> 64
-    return text[first : first + models.TOKENS + 1]
+def picked(count: int, iteration: int, sample: int) -> int:
+    """Which of so many places a program with --seed 1 takes for a sample."""
+    return (mix((mix((mix(1) + iteration) & MASK) + sample) & MASK) * count) >> 64
+
+
+class Text:
+    """Tokens, and the next tokens as targets."""
+
+    def __init__(self, folder: Path):
+        self.text = bytes(range(32, 127)) * 40
+        self.path = folder / "text"
+        self.path.write_bytes(self.text)
+        self.example = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
+        self.targets = torch.roll(self.example, -1, 1)
+        self.loss = models.loss
+
+    def batch(self, iteration: int, microbatch: int) -> tuple[torch.Tensor, torch.Tensor]:
+        end = len(self.text) - int(len(self.text) * 0.05) - models.TOKENS
+        begins = [
+            picked(end, iteration, microbatch * models.SAMPLES + s)
+            for s in range(models.SAMPLES)
+        ]
+        rows = torch.tensor([list(self.text[b : b + models.TOKENS + 1]) for b in begins])
+        return rows[:, :-1], rows[:, 1:]
+
+
+class Images:
+    """Images, and the class of each: the brightest quarter."""
+
+    def __init__(self, folder: Path):
+        from safetensors.torch import save_file
+
+        count, samples = 200, models.SAMPLES
+        generator = torch.Generator().manual_seed(3)
+        images = torch.rand(count, *architectures.PICTURE, generator=generator)
+        quarters = torch.nn.functional.adaptive_avg_pool2d(images.mean(1, keepdim=True), 2)
+        labels = quarters.flatten(1).argmax(1)
+        self.images, self.labels = images, labels
+        self.path = folder / "images.safetensors"
+        save_file({"images": images, "labels": labels}, self.path)
+        self.example = {"images": images[:samples]}
+        self.targets = {"labels": labels[:samples]}
+        self.loss = torch.nn.functional.cross_entropy
+
+    def batch(self, iteration: int, microbatch: int) -> tuple[torch.Tensor, torch.Tensor]:
+        end = len(self.images) - int(len(self.images) * 0.05)
+        rows = [
+            picked(end, iteration, microbatch * models.SAMPLES + s)
+            for s in range(models.SAMPLES)
+        ]
+        return self.images[rows], self.labels[rows]
 
 
 def eager_output(
@@ -62,10 +107,12 @@ def eager_output(
 
 
 def eager_losses(
-    layers: dict[str, torch.nn.Module], inputs: dict[str, list[str]], text: bytes
+    layers: dict[str, torch.nn.Module],
+    inputs: dict[str, list[str]],
+    data: Text | Images,
 ) -> list[float]:
     """Losses of the same training in PyTorch."""
-    named = [(n, p) for m in layers.values() for n, p in m.named_parameters()]
+    named = list(torch.nn.ModuleDict(layers).named_parameters())
     groups = [
         {"params": [p for _, p in named if p.dim() > 1], "weight_decay": 0.1},
         {"params": [p for _, p in named if p.dim() <= 1], "weight_decay": 0.0},
@@ -76,13 +123,9 @@ def eager_losses(
         optimizer.zero_grad()
         total = 0.0
         for microbatch in range(MICROBATCHES):
-            samples = [
-                list(window(text, iteration, microbatch * models.SAMPLES + s))
-                for s in range(models.SAMPLES)
-            ]
-            tokens = torch.tensor(samples)
-            output = eager_output(layers, inputs, tokens[:, :-1], iteration - 1, microbatch)
-            loss = models.loss(output, tokens[:, 1:]) / MICROBATCHES
+            given, targets = data.batch(iteration, microbatch)
+            output = eager_output(layers, inputs, given, iteration - 1, microbatch)
+            loss = data.loss(output, targets) / MICROBATCHES
             loss.backward()
             total += float(loss)
         torch.nn.utils.clip_grad_norm_([p for _, p in named], 1.0)
@@ -110,27 +153,30 @@ class Checks:
 def check_model(name: str, folder: Path, checks: Checks) -> None:
     torch.manual_seed(0)
     layers = models.MODELS[name]()
+    first_buffers = {k: b.clone() for k, b in buffers_of(layers).items()}
     inputs = models.INPUTS.get(name, {})
-    tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
+    data = Images(folder) if name in models.OF_IMAGES else Text(folder)
     model = export_stages(
         layers,
-        tokens,
-        models.loss,
-        torch.roll(tokens, -1, 1),
+        data.example,
+        data.loss,
+        data.targets,
+        below={"labels": 4} if name in models.OF_IMAGES else None,
         out=folder / name,
         ranks=2,
         # Each layer that does not just feed the next ends a stage, on its own rank.
-        placement=list(range(len(layers))) if inputs else None,
+        placement=list(range(len(layers))) if inputs else models.PLACEMENTS.get(name),
         inputs=inputs,
         microbatches=MICROBATCHES,
         schedules=("1f1b", "gpipe", "zb-h1"),
     )
+    unchanged = all(
+        torch.equal(b, first_buffers[k]) for k, b in buffers_of(layers).items()
+    )
+    checks.check(f"{name}: the export leaves buffers", unchanged)
     worst = max(entry["gradient_difference"] for entry in model.report["layers"])
     checks.check(f"{name}: gradients", worst <= 1e-6, f"{worst:.1e} of the largest")
-    text = bytes(range(32, 127)) * 40
-    data = folder / "text"
-    data.write_bytes(text)
-    flags = ["--data", str(data), "--iterations", str(ITERATIONS)]
+    flags = ["--data", str(data.path), "--iterations", str(ITERATIONS)]
     flags += ["--lr", "1e-3", "--min-lr", "1e-3", "--warmup", "0"]
     saved: list[bytes] = []
     losses: list[float] = []
@@ -158,7 +204,7 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
         [str(model.folder / "train"), "--verify"], capture_output=True, text=True
     )
     checks.check(f"{name}: verify", verified.returncode == 0, verified.stderr.strip())
-    wanted = eager_losses(layers, inputs, text)
+    wanted = eager_losses(layers, inputs, data)
     far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
     checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
     before = {n: p.detach().clone() for n, p in layers["head"].named_parameters()}
@@ -176,6 +222,28 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
     ]
     if kept:
         checks.check(f"{name}: {len(kept)} frozen parameters", all(kept))
+    check_buffers(name, first_buffers, buffers_of(layers), buffers_of(fresh), checks)
+
+
+def buffers_of(layers: dict[str, torch.nn.Module]) -> dict[str, torch.Tensor]:
+    return {f"{n}.{k}": b for n, m in layers.items() for k, b in m.named_buffers()}
+
+
+def check_buffers(
+    name: str,
+    first: dict[str, torch.Tensor],
+    eager: dict[str, torch.Tensor],
+    loaded: dict[str, torch.Tensor],
+    checks: Checks,
+) -> None:
+    """What training has left in buffers, of those that it changes."""
+    changed = [k for k in eager if not torch.equal(eager[k], first[k])]
+    if not changed:
+        return
+    off = max(
+        float((loaded[k] - eager[k]).abs().max() / eager[k].abs().max()) for k in changed
+    )
+    checks.check(f"{name}: {len(changed)} buffers", off <= 1e-5, f"differ by {off:.1e}")
 
 
 class Layer(models.Mixing):
@@ -220,6 +288,11 @@ def count(layer: Any, x: torch.Tensor) -> torch.Tensor:
     return x
 
 
+def replace(layer: Any, x: torch.Tensor) -> torch.Tensor:
+    layer.counts = layer.counts + 1
+    return x
+
+
 def in_double(layer: Any, x: torch.Tensor) -> torch.Tensor:
     return layer.precise(x.double()).float()
 
@@ -236,7 +309,8 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         "'inner': aten._local_scalar_dense",
     ),
     "a shape of data": (spread, "'inner': the shape of what aten.nonzero"),
-    "a buffer that changes": (count, "counts"),
+    "a buffer that changes": (count, "changes its buffer 'counts'"),
+    "a buffer that is replaced": (replace, "changes its buffer 'counts'"),
     "a transposed convolution": (
         lambda layer, x: layer.up(x.transpose(1, 2)).transpose(1, 2),
         "'up': aten.convolution.default is transposed",
@@ -266,6 +340,7 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         lambda _, x: (x, torch.ones(3)),
         "2 tensors of fp32, of which only 1",
     ),
+    "weights that give NaN": (lambda _, x: x * float("nan"), "have a NaN"),
     "a missing operation": (lambda _, x: x.cummax(1).values, "uses cummax"),
 }
 
@@ -287,24 +362,44 @@ def check_calls(folder: Path, checks: Checks) -> None:
     """Wrong arguments are refused before anything is compiled."""
     tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
     (folder / "file").touch()
-    calls = {
+    twice = models.mixing()
+    twice["m1"].gate.weight = twice["m0"].gate.weight
+    turned = models.mixing()
+    turned["head"].out.weight = turned["embedding"].wpe.weight
+    images, labels = {"images": torch.rand(2, 3)}, {"labels": torch.tensor([1, 4])}
+    calls: dict[str, dict[str, Any]] = {
         "is a file": {"out": folder / "file"},
-        "among 9 ranks": {"out": folder / "refused", "ranks": 9},
-        "1 layers are placed": {"out": folder / "refused", "placement": [0]},
-        "takes tokens": {"out": folder / "refused", "example": tokens.float()},
-        "not a layer before it": {"out": folder / "refused", "inputs": {"m0": ["m1"]}},
-        "no layer 'm9'": {"out": folder / "refused", "inputs": {"m9": ["m1"]}},
-        "takes the output of 'm0'": {
-            "out": folder / "refused",
-            "inputs": {"m1": ["embedding"]},
+        "among 9 ranks": {"ranks": 9},
+        "1 layers are placed": {"placement": [0]},
+        "takes tokens": {"example": tokens.float()},
+        "not a layer before it": {"inputs": {"m0": ["m1"]}},
+        "no layer 'm9'": {"inputs": {"m9": ["m1"]}},
+        "takes the output of 'm0'": {"inputs": {"m1": ["embedding"]}},
+        "'m0.gate.weight' and 'm1.gate.weight' are one parameter": {"layers": twice},
+        "a row for each token, here 256": {"layers": turned},
+        "are both tokens, or both tensors": {"example": images},
+        "state which, from 0 to N - 1": {"example": images, "targets": labels},
+        "numbers from 1 to 4, and below states 0 to 3": {
+            "example": images,
+            "targets": labels,
+            "below": {"labels": 4},
+        },
+        "first size, here 2": {"example": images, "targets": {"x": torch.rand(3)}},
+        "there are no data 'label'": {
+            "example": images,
+            "targets": labels,
+            "below": {"label": 5},
         },
     }
     for mentioned, arguments in calls.items():
-        given = {"example": tokens} | arguments
+        defaults = {
+            "layers": models.mixing(),
+            "example": tokens,
+            "targets": tokens,
+            "out": folder / "refused",
+        }
         try:
-            export_stages(
-                models.mixing(), loss_fn=models.loss, targets=tokens, **given
-            )
+            export_stages(loss_fn=models.loss, **(defaults | arguments))
         except Refusal as refusal:
             checks.check(f"refused: {mentioned}", mentioned in str(refusal), str(refusal))
         else:

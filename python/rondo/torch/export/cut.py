@@ -132,8 +132,10 @@ def minimum_cut(
     cost: Callable[[Node], float],
     given: Callable[[Node], bool],
     needed: set[Node],
+    results: Iterable[Node] = (),
 ) -> set[Node]:
-    """Values to keep, so that `needed` follow from them by cheap operations.
+    """Values to keep, so that the operands of `needed`, and the `results`, follow from
+    them by cheap operations.
 
     A `given` node exists before the cut and is not computed after it; others may
     be. O(nodes) vertices, one maximum flow.
@@ -157,6 +159,8 @@ def minimum_cut(
         for user in node.users:
             if user in nodes:
                 connect((node, "out"), (user, "in"), float("inf"))
+    for node in results:
+        connect((node, "out"), "sink", float("inf"))
     try:
         _, (before, _) = networkx.minimum_cut(graph, "source", "sink")
     except networkx.NetworkXUnbounded:
@@ -207,6 +211,8 @@ def choose_kept(joint: Joint) -> Kept:
         or n in free
         or (n in of_input_grad and not is_cheap(n)),
         {n for n in rest if n in backward or not is_cheap(n)},
+        # Such as the sums of a normalisation over samples.
+        {g for g in parameter_grads if g in of_input_grad},
     )
     for_weight_grad = {n for n in for_weight_grad if n not in free}
     order = {n: i for i, n in enumerate(joint.module.graph.nodes)}

@@ -13,6 +13,7 @@ from typing import Any, Mapping
 import torch
 
 from ...command import RondoError, find_rondo
+from .tasks import TIED
 
 
 @dataclass
@@ -53,17 +54,23 @@ class Model:
         return _call([str(program), *options])
 
     def load(self, layers: Mapping[str, torch.nn.Module], file: str | os.PathLike[str]) -> None:
-        """Puts the weights of a checkpoint into the modules."""
+        """Puts the weights of a checkpoint into the modules, and the buffers that
+        their forwards change."""
         from safetensors.torch import load_file
 
         tensors = load_file(file)
         for name, module in layers.items():
             for parameter_name, parameter in module.named_parameters():
-                key = f"{name}.{parameter_name}"
+                is_tied = self.report.get("tied", {}).get(name) == parameter_name
+                key = TIED if is_tied else f"{name}.{parameter_name}"
                 if key not in tensors:
                     raise ValueError(f"{file} has no tensor '{key}'")
                 with torch.no_grad():
                     parameter.copy_(tensors[key].reshape(parameter.shape))
+            for buffer_name, buffer in module.named_buffers():
+                found = tensors.get(f"{name}.{buffer_name}")
+                if found is not None:
+                    buffer.copy_(found.reshape(buffer.shape))
 
 
 def _call(command: list[str]) -> str:
