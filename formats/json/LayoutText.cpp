@@ -6,6 +6,7 @@
 #include "formats/json/Cluster.h"
 #include "formats/json/GroupWords.h"
 #include "formats/json/Rows.h"
+#include "schedule/model/Problem.h"
 
 #include <numeric>
 
@@ -17,10 +18,11 @@ using Check = std::optional<TextFault>;
 
 namespace {
 
-constexpr Range size = {1, int64_t(1) << 31},
-                sizeOrNone = {0, int64_t(1) << 31};
+constexpr int64_t maxSize = int64_t(1) << 24;
+constexpr Range size = {1, maxSize}, sizeOrNone = {0, maxSize},
+                layers = {1, 1 << 14};
 constexpr int64_t maxDevices = 1 << 20;
-constexpr Range degree = {1, maxDevices}, rate = {1, int64_t(1) << 40};
+constexpr Range degree = {1, maxDevices}, rate = {1000, int64_t(1) << 40};
 
 /// Machines as the file has them.
 struct MachinesText {
@@ -57,10 +59,24 @@ Check checkTransformer(const Place &place, Value value,
                    llvm::Twine(model.keyHeads) + " heads of keys (key_heads)");
   if (Check fault = most("windowed_layers", model.windowedLayers, model.layers))
     return fault;
-  if (model.experts)
-    return most("experts.dense_layers", model.experts->denseLayers,
-                model.layers);
-  return {};
+  if (model.latent && model.latent->rotaryWidth > model.queryWidth)
+    return place["latent"]["rotary_width"].fault(
+        value, " is " + llvm::Twine(model.latent->rotaryWidth) +
+                   ", more than the " + llvm::Twine(model.queryWidth) +
+                   " of a head (query_width)");
+  if (model.numDense() > 0 && model.ffn == 0)
+    return place["ffn"].fault(value, " is 0, but " +
+                                         llvm::Twine(model.numDense()) +
+                                         " layers have an ordinary "
+                                         "feed-forward part");
+  if (!model.experts)
+    return {};
+  if (model.experts->perToken > model.experts->count)
+    return place["experts"]["per_token"].fault(
+        value, " is " + llvm::Twine(model.experts->perToken) +
+                   ", more than the " + llvm::Twine(model.experts->count) +
+                   " experts");
+  return most("experts.dense_layers", model.experts->denseLayers, model.layers);
 }
 
 Check checkDocument(const Place &place, Value value,

@@ -41,6 +41,9 @@ Assignment assignmentOf(StringRef word) {
   return result;
 }
 
+/// The most bytes that the variables of a script may add.
+constexpr size_t maxExpanded = 1 << 20;
+
 /// Splits a script into commands and keeps its variables.
 class Script {
 public:
@@ -48,6 +51,7 @@ public:
 
   /// Returns what is wrong, or nothing.
   std::string read();
+  bool isTooLong() const { return expanded > maxExpanded; }
 
   std::vector<Words> commands;
   std::vector<std::pair<std::string, std::string>> exported;
@@ -76,6 +80,8 @@ private:
   /// The word that is being read, if one is open.
   std::string current;
   bool isOpen = false;
+  /// Bytes that variables have added.
+  size_t expanded = 0;
   /// The array whose words are being read; empty: none.
   std::string array;
   Words words;
@@ -159,6 +165,10 @@ void Script::expand(bool isQuoted) {
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0)
       endWord();
+    expanded += parts[i].size();
+    // Variables that repeat each other double with every line.
+    if (expanded > maxExpanded)
+      return;
     current += parts[i];
     isOpen = true;
   }
@@ -401,6 +411,10 @@ ReadCommand rondo::launch::readCommand(StringRef text) {
   ReadCommand result;
   Script script(text);
   result.fault = script.read();
+  if (result.fault.empty() && script.isTooLong())
+    result.fault = "the values of its variables have more than " +
+                   std::to_string(maxExpanded) +
+                   " bytes: give the command line alone";
   if (!result.fault.empty())
     return result;
   size_t most = 0;

@@ -78,7 +78,8 @@ void Writer::addAttention() {
   if (model.latent) {
     const LatentAttention &latent = *model.latent;
     command.add("--multi-latent-attention");
-    command.add("--q-lora-rank", latent.queryRank);
+    if (latent.queryRank > 0)
+      command.add("--q-lora-rank", latent.queryRank);
     command.add("--kv-lora-rank", latent.keyRank);
     command.add("--qk-head-dim", model.queryWidth - latent.rotaryWidth);
     command.add("--qk-pos-emb-head-dim", latent.rotaryWidth);

@@ -136,9 +136,8 @@ void Reader::readLatent() {
   latent.rotaryWidth = 64;
   int64_t plainWidth = 128;
   model.valueWidth = 128;
-  if (!flags.read("--q-lora-rank", latent.queryRank))
-    flags.fail("--multi-latent-attention without --q-lora-rank: the costs are "
-               "those of queries that go through a narrower product");
+  // Without it queries have one product.
+  flags.read("--q-lora-rank", latent.queryRank);
   flags.read("--kv-lora-rank", latent.keyRank);
   flags.read("--qk-head-dim", plainWidth);
   flags.read("--qk-pos-emb-head-dim", latent.rotaryWidth);

@@ -25,7 +25,7 @@ public:
   std::vector<Change> find();
 
 private:
-  void tryRun(const std::string &what, const Run &changed);
+  void tryRun(const std::string &what, Run changed);
   /// Tries values of a degree; replicas fill or free the devices.
   void tryDegree(const char *name, int64_t Layout::*degree, int64_t most);
   void tryNumber(const char *name, int64_t Layout::*number, int64_t most);
@@ -42,8 +42,9 @@ private:
   std::vector<Change> found;
 };
 
-void ChangeSearch::tryRun(const std::string &what, const Run &changed) {
+void ChangeSearch::tryRun(const std::string &what, Run changed) {
   const Layout &layout = changed.layout;
+  changed.execution = effective(changed.execution, layout);
   if (!fault(run.model, layout).empty() ||
       layout.devices() != machines.devices())
     return;

@@ -112,8 +112,9 @@ double GroupCosts::neighbourTime(double bytes, Group group) const {
   double far = 0;
   if (group.size * group.stride > machines.domain)
     far = std::min(1.0, double(group.stride) / double(machines.domain));
-  return bytes * (far / networkRate + (1 - far) / linkRate) +
-         constants.messageLatency;
+  // A cluster of one domain has no network.
+  const double ofNetwork = far > 0 ? far / networkRate : 0;
+  return bytes * (ofNetwork + (1 - far) / linkRate) + constants.messageLatency;
 }
 
 /// A product of rows x inner and inner x columns: its operations at the share
@@ -303,10 +304,12 @@ LayerTime GroupCosts::timeOfLayer(LayerKind kind) const {
 
   // A token attends to half of the sequence on average, or to a window.
   const auto sequence = double(model.sequence);
+  const double window = model.window > 0
+                            ? double(std::min(model.window, model.sequence))
+                            : sequence;
   const double windowed = double(model.windowedLayers) / double(model.layers);
-  const double attended =
-      sequence * (1 - windowed) +
-      windowed * 2 * double(std::min(model.window, model.sequence));
+  const double attended = sequence * (1 - windowed) +
+                          windowed * (2 * window - window * window / sequence);
   const double operations = tokens * attended * headsOfDevice *
                             double(model.queryWidth + model.valueWidth);
   double core = operations / attentionRate, coreGrad = 2.5 * core;

@@ -20,8 +20,6 @@ Problem problemOf(const Run &run, const Machines &machines,
   Problem problem;
   problem.name = run.name;
   problem.microbatches = static_cast<int32_t>(layout.microbatches());
-  problem.samples = static_cast<int32_t>(layout.microbatch);
-  problem.statesSamples = true;
   for (int64_t rank = 0; rank < layout.pipeline; ++rank) {
     DeviceMemory memory = costs.memoryOfRank(rank);
     // Fragments are in the arena of a plan, which is placed to the byte.

@@ -56,8 +56,10 @@ double GroupCosts::shardMessages(const LayerTime &time, LayerKind kind) const {
   double gather = gatherTime(2 * double(weights.shared) / double(layout.tensor),
                              dataGroup());
   if (weights.experts > 0)
-    gather += gatherTime(2 * double(weights.experts) / double(layout.expert),
-                         expertDataGroup());
+    gather += gatherTime(
+        2 * double(weights.experts) /
+            double(layout.expert > 1 ? layout.expert : layout.tensor),
+        expertDataGroup());
   const double reduce = gather * double(gradientBytes) / 2;
   const double least = constants.visibleSums;
   const double forward = std::max(least * gather, gather - time.allForward());
@@ -116,7 +118,7 @@ std::vector<int64_t> GroupCosts::stageLayers() const {
   std::vector<double> work(size_t(ranks), 0);
   work.front() += embeddingTime();
   work.back() += headTime() + double(model.extraPredictions) *
-                                  times[size_t(LayerKind::Experts)].total();
+                                  times[size_t(model.extraKind())].total();
   for (int64_t layer = 0; layer < model.layers; ++layer) {
     const int64_t rank =
         std::min_element(work.begin(), work.end()) - work.begin();
@@ -173,7 +175,8 @@ IterationTime GroupCosts::iterationTime() const {
     weights.shared = std::max(weights.shared, own.shared);
     weights.experts = std::max(weights.experts, own.experts);
   }
-  ranks.back() += double(model.extraPredictions) * experts.total();
+  ranks.back() +=
+      double(model.extraPredictions) * layerTime(model.extraKind()).total();
   ranks.front() += embeddingTime();
   ranks.back() += headTime();
   const double longest = *std::max_element(ranks.begin(), ranks.end());
@@ -322,7 +325,9 @@ DeviceMemory GroupCosts::memoryOfRank(int64_t rank) const {
   const bool isFsdp = execution.stack == Stack::Fsdp;
   const auto microbatches = double(layout.microbatches());
 
-  const RankLayers layers = cut()[size_t(rank)];
+  RankLayers layers = cut()[size_t(rank)];
+  if (rank == pipeline - 1)
+    (model.experts ? layers.experts : layers.dense) += model.extraPredictions;
   Weights own = weightsOfRank(layers);
   if (rank == 0)
     own.shared += embedding;
@@ -410,7 +415,7 @@ std::vector<StageCosts> GroupCosts::stageCosts() const {
   double head = headTime();
   if (model.extraPredictions > 0)
     head +=
-        double(model.extraPredictions) * layerTime(LayerKind::Experts).total();
+        double(model.extraPredictions) * layerTime(model.extraKind()).total();
   stages.back().forward += head / 3;
   stages.back().inputGrad += head / 3;
   stages.back().weightGrad += head / 3;

@@ -99,6 +99,11 @@ struct Execution {
   int64_t offloadedLayers = 0;
 };
 
+/// The choices without overlap of messages that the layout does not have:
+/// tensor groups of one device, or experts without a group or another
+/// micro-batch at work.
+Execution effective(Execution execution, const Layout &layout);
+
 /// Why no stack runs the layout, with the numbers and the rule; empty if it can
 /// be run. The rules are those that Megatron Core 0.19 and torchtitan 0.3
 /// share.

@@ -153,7 +153,8 @@ int64_t LayoutSearch::fewestRecomputed(Layout layout) const {
 
 bool LayoutSearch::tryOne(const Layout &layout) {
   ++legal;
-  const GroupCosts costs(model, machines, layout, space.execution, constants);
+  const Execution execution = effective(space.execution, layout);
+  const GroupCosts costs(model, machines, layout, execution, constants);
   const DeviceMemory memory = costs.memory();
   const double room = space.memoryShare * double(machines.device.memoryBytes);
   if (memory.total() > room) {
@@ -171,7 +172,8 @@ bool LayoutSearch::tryOne(const Layout &layout) {
 void LayoutSearch::tryBalanced(Layout layout) {
   constexpr double leastGain = 0.01;
   layout.isBalanced = true;
-  const GroupCosts costs(model, machines, layout, space.execution, constants);
+  const Execution execution = effective(space.execution, layout);
+  const GroupCosts costs(model, machines, layout, execution, constants);
   const DeviceMemory memory = costs.memory();
   const IterationTime time = costs.iterationTime();
   const double room = space.memoryShare * double(machines.device.memoryBytes);

@@ -69,6 +69,10 @@ struct Transformer {
   LayerKind kindOf(int64_t layer) const {
     return layer < numDense() ? LayerKind::Dense : LayerKind::Experts;
   }
+  /// Of layers that predict further tokens.
+  LayerKind extraKind() const {
+    return experts ? LayerKind::Experts : LayerKind::Dense;
+  }
   bool hasKind(LayerKind kind) const {
     return kind == LayerKind::Dense ? numDense() > 0 : numDense() < layers;
   }

@@ -5,6 +5,8 @@
 #include "formats/json/LayoutText.h"
 #include "formats/json/ModelConfig.h"
 #include "formats/json/RatesText.h"
+#include "formats/launch/MegatronArguments.h"
+#include "formats/launch/TorchtitanConfig.h"
 #include "formats/ops/Translations.h"
 #include "modules/SinglePlan.h"
 #include "planning/groups/GroupProblem.h"
@@ -60,11 +62,20 @@ int readChoices(const Arguments &arguments, Request &request) {
   request.calibrate = arguments.text("calibrate");
   groups::LayoutSpace &space = request.space;
   space.globalBatch = arguments.number("samples", 0);
+  if (space.globalBatch > maxSamples)
+    return reportUsage("--samples is " + Twine(space.globalBatch) +
+                       "; the most is " + Twine(maxSamples));
+  if (request.output == "-")
+    return reportUsage("the report goes to standard output: give --output a "
+                       "file");
   const bool isFsdp = arguments.text("stack") == "torchtitan";
   space.execution.stack =
       isFsdp ? groups::Stack::Fsdp : groups::Stack::MegatronCore;
-  if (isFsdp)
+  if (isFsdp) {
     space.zero = {2, 3};
+    // torchtitan sums gradients in fp32.
+    space.execution.gradientBytes = 4;
+  }
   space.execution.precision =
       StringSwitch<groups::Precision>(arguments.text("precision"))
           .Case("fp8", groups::Precision::Fp8)
@@ -72,8 +83,15 @@ int readChoices(const Arguments &arguments, Request &request) {
           .Case("nvfp4", groups::Precision::NvFp4)
           .Default(groups::Precision::Bf16);
   const std::string overlap = arguments.text("overlap");
-  space.execution.overlapsTensor = StringRef(overlap).contains("tensor");
-  space.execution.overlapsExperts = StringRef(overlap).contains("experts");
+  SmallVector<StringRef> words;
+  StringRef(overlap).split(words, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef word : words) {
+    if (word != "tensor" && word != "experts")
+      return reportUsage("--overlap is '" + overlap +
+                         "'; it takes tensor, experts or both");
+    (word == "tensor" ? space.execution.overlapsTensor
+                      : space.execution.overlapsExperts) = true;
+  }
   const std::string recompute = arguments.text("recompute", "auto");
   if (recompute == "none")
     space.recompute = {groups::Recompute::None};
@@ -134,6 +152,35 @@ int readRates(const Arguments &arguments, Request &request) {
   request.constants.scale = rates->scale();
   request.rates = std::move(*rates);
   return Success;
+}
+
+/// Devices have units for the operands.
+int checkPrecision(const Request &request) {
+  const groups::Generation generation = request.on.machines.device.generation;
+  groups::Generation first = groups::Generation::Ampere;
+  const char *name = "";
+  switch (request.space.execution.precision) {
+  case groups::Precision::Bf16:
+  case groups::Precision::Fp16:
+    break;
+  case groups::Precision::Fp8:
+  case groups::Precision::Fp8Blocks:
+    first = groups::Generation::Hopper;
+    name = "fp8";
+    break;
+  case groups::Precision::MxFp8:
+    first = groups::Generation::Blackwell;
+    name = "mxfp8";
+    break;
+  case groups::Precision::NvFp4:
+    first = groups::Generation::Blackwell;
+    name = "nvfp4";
+    break;
+  }
+  if (generation >= first)
+    return Success;
+  return reportUsage("--precision is " + Twine(name) + ", for which " +
+                     request.on.device + " has no units");
 }
 
 void printHeader(const Request &request, int64_t samples) {
@@ -207,6 +254,43 @@ int writePlanned(const Request &request, const groups::Run &run, double time,
   return Success;
 }
 
+/// The run of a layout that was found.
+groups::Run runOf(const Request &request, const groups::Layout &layout) {
+  groups::Run run = {
+      request.name, request.transformer, layout, request.space.execution, {}};
+  if (layout.isBalanced)
+    run.stageLayers =
+        groups::GroupCosts(request.transformer, request.on.machines, layout,
+                           request.space.execution, request.constants)
+            .stageLayers();
+  return run;
+}
+
+/// Why the tool does not run a layout, or nothing.
+std::string toolFault(const Request &request, const groups::Layout &layout) {
+  const groups::Run run = runOf(request, layout);
+  if (run.execution.stack == groups::Stack::MegatronCore)
+    return launch::megatronFault(run);
+  // A configuration of the model is the user's.
+  return run.execution.stack == groups::Stack::Fsdp
+             ? launch::torchtitanFault(run, {"mine", "mine"})
+             : std::string();
+}
+
+/// The first layouts that the tool runs, at most `rows`.
+std::vector<groups::FoundLayout> runnable(const Request &request,
+                                          ArrayRef<groups::FoundLayout> found,
+                                          size_t rows) {
+  std::vector<groups::FoundLayout> result;
+  for (const groups::FoundLayout &one : found) {
+    if (result.size() == rows)
+      break;
+    if (toolFault(request, one.layout).empty())
+      result.push_back(one);
+  }
+  return result;
+}
+
 /// Why no layout fits, and which is nearest to it.
 int reportNone(const Request &request, const groups::FoundLayouts &found) {
   if (!found.nearest)
@@ -237,18 +321,6 @@ void printRunnerUp(ArrayRef<groups::FoundLayout> best) {
          << "\n";
 }
 
-/// The run of a layout that was found.
-groups::Run runOf(const Request &request, const groups::Layout &layout) {
-  groups::Run run = {
-      request.name, request.transformer, layout, request.space.execution, {}};
-  if (layout.isBalanced)
-    run.stageLayers =
-        groups::GroupCosts(request.transformer, request.on.machines, layout,
-                           request.space.execution, request.constants)
-            .stageLayers();
-  return run;
-}
-
 int planNew(const Arguments &arguments, Request &request) {
   if (request.space.globalBatch == 0)
     return reportUsage("plan groups needs --samples N, those of an iteration");
@@ -260,16 +332,25 @@ int planNew(const Arguments &arguments, Request &request) {
   if (int code =
           readMachines(request.cluster, arguments.text("device"), request.on))
     return code;
+  if (int code = checkPrecision(request))
+    return code;
   if (int code = readRates(arguments, request))
     return code;
   const groups::Machines &machines = request.on.machines;
-  const groups::FoundLayouts found = groups::searchLayouts(
-      request.transformer, machines, request.space, request.constants,
-      static_cast<size_t>(std::max<int64_t>(request.rows, 32)));
+  const groups::FoundLayouts found =
+      groups::searchLayouts(request.transformer, machines, request.space,
+                            request.constants, SIZE_MAX);
   if (found.best.empty())
     return reportNone(request, found);
+  const std::vector<groups::FoundLayout> rows =
+      runnable(request, found.best,
+               static_cast<size_t>(std::max<int64_t>(request.rows, 32)));
+  if (rows.empty())
+    return reportError(
+        "the tool runs none of the " + countOf(found.fit, "layout") +
+        " that fit: " + toolFault(request, found.best.front().layout));
   printHeader(request, request.space.globalBatch);
-  const ArrayRef<groups::FoundLayout> best = found.best;
+  const ArrayRef<groups::FoundLayout> best = rows;
   printLayouts(outs(), request.context(), best.take_front(request.rows));
   const groups::FoundLayout &first = best.front();
   double least = first.time.total;
@@ -299,6 +380,11 @@ int calibrate(const Request &request, const groups::Run &run, double time) {
   const Result<formats::RunLog> log = formats::readRunLog(buffer->getBuffer());
   if (!log)
     return reportError(request.calibrate + ": " + describe(log.fault()));
+  const bool isFsdp = run.execution.stack == groups::Stack::Fsdp;
+  if ((log->tokensPerSecond > 0) != isFsdp)
+    return reportError(request.calibrate + " is a log of " +
+                       (isFsdp ? "Megatron-LM, but the run is of torchtitan"
+                               : "torchtitan, but the run is not"));
   const double tokens =
       double(run.model.sequence) * double(run.layout.globalBatch);
   json::Rates rates;
@@ -311,6 +397,12 @@ int calibrate(const Request &request, const groups::Run &run, double time) {
           : tokens * 1e9 /
                 (log->tokensPerSecond * double(run.layout.devices())));
   rates.predictedNs = std::llround(time * 1e9);
+  if (rates.scale() < 0.05 || rates.scale() > 20)
+    return reportError(
+        request.calibrate + " has iterations of " + formatNs(rates.measuredNs) +
+        ", but the run is predicted "
+        "to take " +
+        formatNs(rates.predictedNs) + ": it is a log of another run");
   rates.origin = request.calibrate;
   rates.iterations = log->iterations;
   outs() << "measured: " << formatNs(rates.measuredNs) << ", the median of "
@@ -337,12 +429,14 @@ std::optional<groups::FoundLayout> bestLayout(Request &request,
   const groups::FoundLayouts found =
       groups::searchLayouts(run.model, request.on.machines, space,
                             request.constants, /*rows=*/SIZE_MAX);
-  if (found.best.empty())
+  const std::vector<groups::FoundLayout> runs =
+      runnable(request, found.best, SIZE_MAX);
+  if (runs.empty())
     return std::nullopt;
-  return *llvm::min_element(found.best, [](const groups::FoundLayout &a,
-                                           const groups::FoundLayout &b) {
-    return a.time.total < b.time.total;
-  });
+  return *llvm::min_element(
+      runs, [](const groups::FoundLayout &a, const groups::FoundLayout &b) {
+        return a.time.total < b.time.total;
+      });
 }
 
 /// Says what a given run costs, and what would be better.
@@ -357,6 +451,11 @@ int planRun(const Arguments &arguments, Request &request) {
   if (!buffer)
     return Failure;
   Result<json::PlannedRun> planned = json::readLayout(buffer->getBuffer());
+  if (formats::fileKindOf(buffer->getBuffer()) ==
+      formats::FileKind::ModelConfig)
+    return reportUsage(request.model +
+                       " is a model: give a cluster (.mlir) as well, and "
+                       "--samples N");
   if (!planned)
     return reportUnread(request.model, buffer->getBuffer(),
                         {formats::FileKind::Layout}, describe(planned.fault()));
@@ -370,8 +469,11 @@ int planRun(const Arguments &arguments, Request &request) {
   const groups::GroupCosts costs(run.model, request.on.machines, run.layout,
                                  run.execution, request.constants,
                                  run.stageLayers);
-  const groups::FoundLayout given = {run.layout, costs.iterationTime(),
-                                     costs.memory()};
+  groups::FoundLayout given = {run.layout, costs.iterationTime(),
+                               costs.memory()};
+  given.layout.isBalanced |= !run.stageLayers.empty();
+  if (!request.calibrate.empty() && request.rates)
+    return reportUsage("--calibrate compares with times without --rates");
   if (!request.calibrate.empty())
     return calibrate(request, run, given.time.total);
   printHeader(request, run.layout.globalBatch);
@@ -390,12 +492,17 @@ int planRun(const Arguments &arguments, Request &request) {
   if (!changes.empty())
     best = changes.front();
   if (const std::optional<groups::FoundLayout> found = bestLayout(request, run);
-      found && found->time.total < best.time.total) {
+      found && (found->time.total < best.time.total ||
+                best.memory.total() > request.room())) {
     outs() << "the best layout:\n";
     printLayouts(outs(), request.context(), *found);
     best = {"", runOf(request, found->layout), found->time, found->memory};
   }
   printFooter(request);
+  if (!request.output.empty() && best.memory.total() > request.room()) {
+    reportError("no layout fits; nothing was written");
+    return Infeasible;
+  }
   return writePlanned(request, best.run, best.time.total, best.memory.total());
 }
 

@@ -4,6 +4,7 @@
 #include "tools/driver/RunFiles.h"
 
 #include "formats/ClusterPresets.h"
+#include "formats/json/Value.h"
 #include "formats/launch/MegatronArguments.h"
 #include "formats/launch/TorchtitanConfig.h"
 #include "plans/GroupMachines.h"
@@ -120,6 +121,15 @@ int exportRun(StringRef kind, const std::string &path,
                         describe(planned.fault()));
   const bool isMegatron = kind == "megatron";
   const groups::Run &run = planned->run;
+  const groups::Stack stack = run.execution.stack;
+  const bool isOther = isMegatron ? stack == groups::Stack::Nanotron ||
+                                        stack == groups::Stack::Other
+                                  : stack != groups::Stack::Fsdp;
+  if (isOther)
+    reportNote(path +
+               ": its execution.stack is not this tool's, so costs "
+               "of " +
+               Twine(kind) + " may differ");
   if (const std::string fault = isMegatron ? launch::megatronFault(run)
                                            : launch::torchtitanFault(run);
       !fault.empty())

@@ -222,7 +222,7 @@ std::vector<RefusedRun> launch::megatronRefusals() {
            "should be divisible by vp_size 3")
       .layout.chunks = 3;
   refused
-      .add("experts that are none", plain, "the model has no experts",
+      .add("experts that are none", plain, "needs a model with experts",
            "num_experts must be non None")
       .layout.expert = 2;
   Run &loose = refused.add("overlap without sequences", plain,
@@ -266,7 +266,7 @@ std::vector<RefusedRun> launch::torchtitanRefusals() {
       "must divide n_heads (64)")
       .model.sequence = 8190;
   add("tokens", runOf("", llama8B(), {8, 1, 1, 1, 8}, 64),
-      "4100 tokens do not divide by 8", "divisible by 8")
+      "4100 tokens do not divide into 8 parts", "divisible by 8")
       .model.sequence = 4100;
   add("tokens of context groups", runOf("", llama8B(), {2, 4, 1, 1, 8}, 64),
       "4104 tokens do not divide by 16", "divisible by 16")

@@ -281,9 +281,6 @@ const std::pair<const char *, const char *> bad[] = {
     {"--hybrid-layer-pattern M*M*",
      "line 1: --hybrid-layer-pattern is 'M*M*'; expected --num-layers of a "
      "model with attention in each"},
-    {"--multi-latent-attention",
-     "--multi-latent-attention without --q-lora-rank: the costs are those "
-     "of queries that go through a narrower product"},
     {"--window-size many",
      "line 1: --window-size is 'many'; expected two whole numbers, such as "
      "4095,0"},

@@ -13,5 +13,5 @@ defm devices : Value<"devices", "N",
   "devices of the run, if the command line does not say (default: the "
   "cluster's)", [Positive]>;
 defm vocab : Value<"vocab", "N",
-  "tokens of the vocabulary, if the command line does not say", [Positive]>;
+  "tokens of the vocabulary, in place of the command line's", [Positive]>;
 defm name : Value<"name", "NAME", "the run's name (default: run)">;
