@@ -99,7 +99,11 @@ public:
 private:
   /// Without messages of shared weights.
   LayerTime timeOfLayer(LayerKind kind) const;
-  struct Weights;
+  /// Elements of the weights of one device.
+  struct Weights {
+    double shared = 0;
+    double experts = 0;
+  };
   /// Microseconds.
   static constexpr double perSecond = 1e6;
   /// A group of `size` devices whose ranks are `stride` apart.
