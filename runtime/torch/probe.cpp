@@ -124,7 +124,8 @@ int record(Graph &graph, const char *path) {
   Allocator allocator;
   Allocator::here() = &allocator;
   if (graph.run(model, inputs.data(), outputs.data()) != 0)
-    throw runtime::Error("graph '" + std::string(graph.name) + "' failed");
+    throw runtime::Error("graph '" + std::string(graph.name) +
+                         "' failed: " + lastFault());
   for (const Allocation &allocation : allocator.recorded())
     std::printf("allocation %lld %lld %lld\n",
                 static_cast<long long>(allocation.bytes),
@@ -196,18 +197,24 @@ struct FileBuffers {
   }
 };
 
+void runOrThrow(const Task &task, const rondo_layer &layer,
+                const rondo_task &buffers) {
+  if (const char *what = runTask(task, layer, buffers))
+    throw runtime::Error(what);
+}
+
 int run(const Task &task, const rondo_layer &layer, const char *path,
         double lossScale, int64_t times) {
   const Contents contents(path);
   FileBuffers buffers(contents, lossScale);
   if (times == 0) {
-    runTask(task, layer, buffers.task);
+    runOrThrow(task, layer, buffers.task);
     contents.writeBack(path, buffers.bytes);
     return 0;
   }
   for (int64_t t = 0; t < times; ++t) {
     const auto start = std::chrono::steady_clock::now();
-    runTask(task, layer, buffers.task);
+    runOrThrow(task, layer, buffers.task);
     const std::chrono::nanoseconds took =
         std::chrono::steady_clock::now() - start;
     std::printf("%lld\n", static_cast<long long>(took.count()));

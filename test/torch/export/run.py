@@ -8,7 +8,6 @@ those that passed and failed.
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -17,96 +16,15 @@ from typing import Any, Callable
 
 import torch
 
+import eager
+import features
+import figures
 import models
 from architectures import First
-from rondo.torch.export import HashedRandom, Refusal, export_stages
+from programs import CONSTANT_RATE, Checks, contents, losses_of
+from rondo.torch.export import Model, Refusal, export_stages
 
-ITERATIONS, MICROBATCHES = 12, 4
-MASK = (1 << 64) - 1
-
-
-def mix(x: int) -> int:
-    """SplitMix64's output for the state x."""
-    z = (x + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
-
-
-def window(text: bytes, iteration: int, sample: int) -> bytes:
-    """The tokens of a sample, as a program picks them with --seed 1."""
-    training = len(text) - int(len(text) * 0.05)
-    end = training - models.TOKENS
-    random = mix((mix((mix(1) + iteration) & MASK) + sample) & MASK)
-    first = (random * end) >> 64
-    return text[first : first + models.TOKENS + 1]
-
-
-def eager_output(
-    layers: dict[str, torch.nn.Module],
-    inputs: dict[str, list[str]],
-    tokens: torch.Tensor,
-    iteration: int,
-    microbatch: int,
-) -> torch.Tensor:
-    """What the layers return, with the random numbers that a program draws."""
-    outputs: dict[str, list[torch.Tensor]] = {}
-    before = ""
-    for name, module in layers.items():
-        given = [x for s in inputs.get(name, [before]) for x in outputs.get(s, [tokens])]
-        with HashedRandom(name, seed=1, iteration=iteration, microbatch=microbatch):
-            result = module(*given)
-        outputs[name] = list(result) if isinstance(result, tuple) else [result]
-        before = name
-    return outputs[before][0]
-
-
-def eager_losses(
-    layers: dict[str, torch.nn.Module], inputs: dict[str, list[str]], text: bytes
-) -> list[float]:
-    """Losses of the same training in PyTorch."""
-    named = [(n, p) for m in layers.values() for n, p in m.named_parameters()]
-    groups = [
-        {"params": [p for _, p in named if p.dim() > 1], "weight_decay": 0.1},
-        {"params": [p for _, p in named if p.dim() <= 1], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
-    losses = []
-    for iteration in range(1, ITERATIONS + 1):
-        optimizer.zero_grad()
-        total = 0.0
-        for microbatch in range(MICROBATCHES):
-            samples = [
-                list(window(text, iteration, microbatch * models.SAMPLES + s))
-                for s in range(models.SAMPLES)
-            ]
-            tokens = torch.tensor(samples)
-            output = eager_output(layers, inputs, tokens[:, :-1], iteration - 1, microbatch)
-            loss = models.loss(output, tokens[:, 1:]) / MICROBATCHES
-            loss.backward()
-            total += float(loss)
-        torch.nn.utils.clip_grad_norm_([p for _, p in named], 1.0)
-        optimizer.step()
-        losses.append(total)
-    return losses
-
-
-def contents(path: Path) -> bytes:
-    """The tensors of a checkpoint. What comes before them names the schedule."""
-    raw = path.read_bytes()
-    return raw[8 + int.from_bytes(raw[:8], "little") :]
-
-
-class Checks:
-    def __init__(self) -> None:
-        self.passed = self.failed = 0
-
-    def check(self, name: str, holds: bool, what: str = "") -> None:
-        self.passed += holds
-        self.failed += not holds
-        print(f"{'ok' if holds else 'FAILED'} {name}{': ' if what else ''}{what}", flush=True)
-
-
+ITERATIONS = 12
 def check_model(name: str, folder: Path, checks: Checks) -> None:
     torch.manual_seed(0)
     layers = models.MODELS[name]()
@@ -122,17 +40,17 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
         # Each layer that does not just feed the next ends a stage, on its own rank.
         placement=list(range(len(layers))) if inputs else None,
         inputs=inputs,
-        microbatches=MICROBATCHES,
+        microbatches=eager.MICROBATCHES,
         schedules=("1f1b", "gpipe", "zb-h1"),
     )
     worst = max(entry["gradient_difference"] for entry in model.report["layers"])
     checks.check(f"{name}: gradients", worst <= 1e-6, f"{worst:.1e} of the largest")
+    check_kept(name, model, checks)
     text = bytes(range(32, 127)) * 40
     data = folder / "text"
     data.write_bytes(text)
-    flags = ["--data", str(data), "--iterations", str(ITERATIONS)]
-    flags += ["--lr", "1e-3", "--min-lr", "1e-3", "--warmup", "0"]
-    saved: list[bytes] = []
+    flags = ["--data", str(data), "--iterations", str(ITERATIONS), *CONSTANT_RATE]
+    saved: list[dict[str, bytes]] = []
     losses: list[float] = []
     for schedule in ("1f1b", "gpipe", "zb_h1"):
         schedule = f"schedule_{schedule}" if schedule[0].isdigit() else schedule
@@ -148,17 +66,15 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
         log.unlink(missing_ok=True)
         model.run(*flags, "--save", str(save), "--json-log", str(log))
         saved.append(contents(save))
-        losses = [
-            entry["loss"]
-            for entry in map(json.loads, log.read_text().splitlines())
-            if "loss" in entry
-        ]
-    checks.check(f"{name}: equal bits under all schedules", len(set(saved)) == 1)
+        losses = losses_of(log)
+    equal = all(tensors == saved[0] for tensors in saved)
+    checks.check(f"{name}: equal bits under all schedules", equal)
     verified = subprocess.run(
         [str(model.folder / "train"), "--verify"], capture_output=True, text=True
     )
     checks.check(f"{name}: verify", verified.returncode == 0, verified.stderr.strip())
-    wanted = eager_losses(layers, inputs, text)
+    optimizer = eager.adamw(layers)
+    wanted = eager.eager_losses(layers, inputs, text, range(1, ITERATIONS + 1), optimizer)
     far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
     checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
     before = {n: p.detach().clone() for n, p in layers["head"].named_parameters()}
@@ -176,6 +92,51 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
     ]
     if kept:
         checks.check(f"{name}: {len(kept)} frozen parameters", all(kept))
+    check_continued(name, model, fresh, save, checks)
+    if name == "gpt":
+        features.check_features(model, data, checks)
+        figures.check_figures(folder / "figures", checks)
+
+
+def check_continued(
+    name: str, model: Model, layers: dict[str, torch.nn.Module], save: Path, checks: Checks
+) -> None:
+    """PyTorch continues from a program's weights and moments as the program does."""
+    folder, last = model.folder.parent, ITERATIONS + 5
+    optimizer = eager.adamw(layers)
+    steps = model.load_optimizer(optimizer, layers, save)
+    text = (folder / "text").read_bytes()
+    inputs = models.INPUTS.get(name, {})
+    continued = eager.eager_losses(
+        layers, inputs, text, range(ITERATIONS + 1, last + 1), optimizer
+    )
+    log = folder / f"{name}-longer.jsonl"
+    log.unlink(missing_ok=True)
+    flags = ["--data", str(folder / "text"), "--iterations", str(last), *CONSTANT_RATE]
+    model.run(*flags, "--json-log", str(log))
+    pairs = list(zip(continued, losses_of(log)[ITERATIONS:], strict=True))
+    far = max(abs(a - b) / b for a, b in pairs)
+    holds = steps == ITERATIONS and far <= 1e-5
+    checks.check(f"{name}: PyTorch continues with the optimizer's state", holds, f"{far:.1e}")
+
+
+#: What F keeps, as a part of what eager execution keeps: of all layers of a GPT but its
+#: embedding and head, and of a Llama.
+MOST_KEPT = {"gpt": ("h", 0.65), "gpt2": ("g", 0.65), "llama": ("l", 0.65), "qwen3": ("l", 0.65)}
+
+
+def check_kept(name: str, model: Model, checks: Checks) -> None:
+    if name not in MOST_KEPT:
+        return
+    prefix, most = MOST_KEPT[name]
+    parts = [
+        (entry["saved_for_input_grad_bytes"] + entry["saved_for_weight_grad_bytes"])
+        / entry["eager_saved_bytes"]
+        for entry in model.report["layers"]
+        if re.fullmatch(rf"{prefix}\d+", entry["layer"])
+    ]
+    holds = bool(parts) and max(parts) <= most
+    checks.check(f"{name}: kept after F", holds, f"{max(parts, default=1):.3f} of eager")
 
 
 class Layer(models.Mixing):

@@ -17,20 +17,34 @@ from .library import PROBED, write_contents
 from .random_numbers import HashedRandom
 from .tasks import Body, Place, Region, aligned, edge_places
 
-#: Largest difference that is taken for rounding, relative to the largest gradient
-#: of the layer.
+#: Largest difference that is taken for rounding, relative to a tensor's largest value.
 TOLERANCE = 1e-5
+#: A tensor's largest value counts as at least this part of the layer's: gradients that
+#: are 0 in truth, as of the biases of keys, are sums of rounding errors.
+FLOOR = 1e-2
+
+
+@dataclass
+class Difference:
+    """How far tensors are from others: the most relative to the largest of all, and
+    the most relative to a tensor's own largest, or FLOOR of that of all."""
+
+    of_all: float
+    of_own: float
 
 
 @dataclass
 class Agreement:
-    """Largest differences of a layer's tasks from eager execution, relative to the
-    largest value of the outputs, and of the gradients."""
+    """How far a layer's tasks are from eager execution."""
 
-    output: float
-    gradient: float
+    output: Difference
+    gradient: Difference
     #: Medians of F, I and W, in ns.
     times: tuple[int, int, int]
+    #: What eager execution keeps for the backward, without parameters and buffers.
+    eager_saved_bytes: int
+    #: Whether B gives the bits of I and then W; None: there is no B.
+    backward_is_equal: bool | None
 
 
 class Buffers:
@@ -45,7 +59,7 @@ class Buffers:
             ("kept_for_weight_grad", 0): body.kept_for_weight_grad_bytes,
             ("output", 0): body.output_bytes,
             ("output_grad", 0): body.output_bytes,
-            ("workspace", 0): body.workspace_bytes,
+            ("workspace", 0): max(body.workspace_bytes, body.backward_workspace_bytes),
             ("data", 0): _data(layer).numel() * 4 if _has_data(layer) else 0,
             ("loss", 0): 4 if layer.loss_fn is not None else 0,
         }
@@ -68,6 +82,9 @@ class Buffers:
         memory = self.values[place.space, place.index]
         raw = bytearray(memory[place.offset : place.offset + size])
         return torch.frombuffer(raw, dtype=like.dtype).reshape(like.shape)
+
+    def copy(self) -> dict[tuple[str, int], bytearray]:
+        return {buffer: bytearray(content) for buffer, content in self.values.items()}
 
     def forget(self, *spaces: str) -> None:
         """What a task may not read."""
@@ -118,11 +135,11 @@ def _data(layer: Layer) -> torch.Tensor:
 def check_layer(
     layer: Layer, body: Body, name: str, probe: Path, folder: Path
 ) -> Agreement:
-    """Runs F, I and W, and compares outputs and gradients with eager ones. W runs a
-    second time with gradients that do not lie in place, and must give the same bits.
-    Raises Refusal where they differ by more than TOLERANCE."""
+    """Runs F, I and W, and compares outputs and gradients with eager ones; and B with
+    I and W. W runs a second time with gradients that do not lie in place, and must give
+    the same bits. Raises Refusal where they differ by more than TOLERANCE."""
     loss_scale = 0.25
-    outputs, expected, grads, given = _eager(layer, loss_scale)
+    outputs, expected, grads, given, saved_bytes = _eager(layer, loss_scale)
     buffers = Buffers(body, layer, folder / f"{layer.name}.buffers")
     for tensor, parameter, offset in body.weights:
         buffers.put(Place("weights", offset), parameter)
@@ -132,14 +149,15 @@ def check_layer(
     buffers.run(probe, name, "F", loss_scale)
     times = [buffers.measure(probe, name, "F")]
     found = _outputs(buffers, layer, outputs)
-    output_error = _difference(found, outputs)
     # Inputs and outputs may be gone when I runs, what I reads when W does.
     buffers.forget("inputs", "output", "data")
+    after_forward = buffers.copy()
     buffers.run(probe, name, "I", loss_scale)
     times.append(buffers.measure(probe, name, "I"))
     input_grads = _input_grads(buffers, layer)
+    results = buffers.copy()
     buffers.forget("output_grad", "input_grads", "saved_for_input_grad")
-    before = {k: bytearray(v) for k, v in buffers.values.items()}
+    before = buffers.copy()
     buffers.run(probe, name, "W", loss_scale)
     buffers.run(probe, name, "W", loss_scale)
     twice = buffers.values[gradients]
@@ -152,23 +170,36 @@ def check_layer(
             f"layer '{layer.name}': gradients differ when W writes them in place"
         )
     times.append(buffers.measure(probe, name, "W"))
+    is_equal = None
+    if any(task.kind == "B" for task in body.tasks):
+        buffers.values = after_forward
+        buffers.run(probe, name, "B", loss_scale)
+        results[gradients] = once
+        is_equal = all(
+            buffers.values[space] == results[space]
+            for space in results
+            if space[0] in ("gradients", "input_grads")
+        )
     buffers.path.unlink()
     buffers.values[gradients] = once
     weight_grads = [
         buffers.get(Place("gradients", offset), parameter.detach())
         for _, parameter, offset in body.weights
     ]
-    gradient_error = _difference(
+    output_error = differences(found, outputs)
+    gradient_error = differences(
         input_grads + [g for g, e in zip(weight_grads, grads) if e is not None],
         expected + [g for g in grads if g is not None],
     )
     for what, error in (("outputs", output_error), ("gradients", gradient_error)):
-        if not error <= TOLERANCE:
+        if not error.of_own <= TOLERANCE:
             raise Refusal(
                 f"layer '{layer.name}': {what} of its compiled graphs differ from "
-                f"PyTorch's by {error:.2g} of the largest, more than {TOLERANCE:g}"
+                f"PyTorch's by {error.of_own:.2g} of a tensor's largest, more than "
+                f"{TOLERANCE:g}"
             )
-    return Agreement(output_error, gradient_error, (times[0], times[1], times[2]))
+    of_tasks = times[0], times[1], times[2]
+    return Agreement(output_error, gradient_error, of_tasks, saved_bytes, is_equal)
 
 
 def _eager(
@@ -178,16 +209,28 @@ def _eager(
     list[torch.Tensor],
     list[torch.Tensor | None],
     list[torch.Tensor],
+    int,
 ]:
-    """Outputs, gradients of the inputs and of the parameters, and the gradients of
-    the outputs that they follow from."""
+    """Outputs, gradients of the inputs and of the parameters, the gradients of the
+    outputs that they follow from, and the bytes that the forward keeps for them."""
     inputs = [
         x.detach().clone().requires_grad_(x.is_floating_point() and not layer.is_first)
         for x in layer.inputs
     ]
     values = dict(layer.parameters) | dict(layer.buffers)
-    with HashedRandom(PROBED):
+    own = {tensor.untyped_storage().data_ptr() for tensor in values.values()}
+    # Held, so that no two have the same address.
+    saved: list[torch.Tensor] = []
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor.detach())
+        return tensor
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
+    with HashedRandom(PROBED), hooks:
         outputs = layer.call(values, inputs, layer.targets)
+    memory = {s.data_ptr(): s.nbytes() for s in (t.untyped_storage() for t in saved)}
+    saved_bytes = sum(size for place, size in memory.items() if place not in own)
     floats = [x for x in outputs if x.is_floating_point()]
     generator = torch.Generator().manual_seed(0)
     given = [torch.randn(x.shape, generator=generator) for x in floats]
@@ -203,7 +246,7 @@ def _eager(
     grads = [
         next(of_trained) if p.requires_grad else None for _, p in layer.parameters
     ]
-    return [x.detach() for x in outputs], input_grads, grads, given
+    return [x.detach() for x in outputs], input_grads, grads, given, saved_bytes
 
 
 def _output_places(layer: Layer, space: str) -> list[Place]:
@@ -241,19 +284,18 @@ def _input_grads(buffers: Buffers, layer: Layer) -> list[torch.Tensor]:
     ]
 
 
-def _difference(
+def differences(
     found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]
-) -> float:
-    """The largest difference, relative to the largest expected value; NaN if one is
-    a NaN."""
-    most = max((float(e.abs().max()) for e in expected if e.numel()), default=0.0)
-    errors = [
-        float((f.double() - e.double()).abs().max())
-        for f, e in zip(found, expected)
-        if e.numel()
-    ]
+) -> Difference:
+    """The largest differences; NaN if a tensor has one."""
+    pairs = [(f.double(), e.double()) for f, e in zip(found, expected) if e.numel()]
+    errors = [float((f - e).abs().max()) for f, e in pairs]
     # Each comparison with NaN is false, so max() would drop it.
     if any(math.isnan(error) for error in errors):
-        return math.nan
-    worst = max(errors, default=0.0)
-    return worst / most if most > 0 else worst
+        return Difference(math.nan, math.nan)
+    sizes = [float(e.abs().max()) for _, e in pairs]
+    most = max(sizes, default=0.0)
+    if most == 0:
+        return Difference(*[max(errors, default=0.0)] * 2)
+    own = [error / max(size, FLOOR * most) for error, size in zip(errors, sizes)]
+    return Difference(max(errors) / most, max(own))

@@ -8,11 +8,12 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 import torch
 
 from ...command import RondoError, find_rondo
+from .checkpoint import Checkpoint
 
 
 @dataclass
@@ -53,17 +54,60 @@ class Model:
         return _call([str(program), *options])
 
     def load(self, layers: Mapping[str, torch.nn.Module], file: str | os.PathLike[str]) -> None:
-        """Puts the weights of a checkpoint into the modules."""
-        from safetensors.torch import load_file
+        """Puts the weights of a checkpoint into the modules. Raises ValueError, and
+        changes nothing."""
+        checkpoint = Checkpoint(file)
+        found = [(p, checkpoint.tensor(name, p)) for name, p in _parameters(layers)]
+        with torch.no_grad():
+            for parameter, tensor in found:
+                parameter.copy_(tensor)
 
-        tensors = load_file(file)
-        for name, module in layers.items():
-            for parameter_name, parameter in module.named_parameters():
-                key = f"{name}.{parameter_name}"
-                if key not in tensors:
-                    raise ValueError(f"{file} has no tensor '{key}'")
-                with torch.no_grad():
-                    parameter.copy_(tensors[key].reshape(parameter.shape))
+    def load_optimizer(
+        self,
+        optimizer: torch.optim.Optimizer,
+        layers: Mapping[str, torch.nn.Module],
+        file: str | os.PathLike[str],
+    ) -> int:
+        """Puts moments and steps of a checkpoint into an AdamW or Adam of PyTorch that
+        has the parameters of `layers`; returns the number of steps so far. Parameters
+        without requires_grad have none. Raises ValueError, and changes nothing."""
+        checkpoint = Checkpoint(file)
+        made = checkpoint.metadata.get("optimizer")
+        if not isinstance(optimizer, torch.optim.Adam) or made != "adamw":
+            raise ValueError(
+                f"'{file}' has the state of {made or 'no optimizer'}, and the optimizer "
+                f"is {type(optimizer).__name__}: AdamW's state goes to AdamW or Adam"
+            )
+        groups = optimizer.param_groups
+        if any(group["amsgrad"] for group in groups):
+            raise ValueError(
+                "the optimizer has amsgrad=True, whose largest moments no program has: "
+                "make it without"
+            )
+        owned = {id(p) for group in groups for p in group["params"]}
+        step = int(checkpoint.metadata["step"])
+        state = {}
+        for name, parameter in _parameters(layers):
+            if not parameter.requires_grad:
+                continue
+            if id(parameter) not in owned:
+                raise ValueError(f"the optimizer does not have parameter '{name}'")
+            state[parameter] = {
+                "step": torch.tensor(float(step)),
+                "exp_avg": checkpoint.tensor(f"optimizer.m.{name}", parameter),
+                "exp_avg_sq": checkpoint.tensor(f"optimizer.v.{name}", parameter),
+            }
+        optimizer.state.update(state)
+        return step
+
+
+def _parameters(
+    layers: Mapping[str, torch.nn.Module],
+) -> Iterator[tuple[str, torch.nn.Parameter]]:
+    """Parameters with their names in checkpoints."""
+    for name, module in layers.items():
+        for parameter_name, parameter in module.named_parameters():
+            yield f"{name}.{parameter_name}", parameter
 
 
 def _call(command: list[str]) -> str:

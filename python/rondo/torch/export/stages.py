@@ -8,7 +8,7 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
@@ -24,21 +24,23 @@ from .compile import (
     level,
     operations_of,
 )
+from .cut import RECOMPUTE
 from .joint import Layer, Refusal, trace
-from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
+from .library import Glue, Plan, Recording, parse_recording, plan, tensor_line, write_contents
 from .model import Model
 from .tasks import Body, Task, divide, stated_shape
 
 
 @dataclass
 class Exported:
-    """A body, and the compiled graphs and recordings of its tasks."""
+    """A body, and the compiled graphs, recordings and plans of its tasks."""
 
     name: str
     layer: Layer
     body: Body
     compiled: list[Compiled | None]
     recordings: list[Recording | None]
+    plans: list[Plan | None] = field(default_factory=list)
     agreement: Agreement | None = None
     times: tuple[int, int, int] = (0, 0, 0)
 
@@ -57,6 +59,8 @@ def export_stages(
     inputs: Mapping[str, Sequence[str]] | None = None,
     vocab: int | None = None,
     cache: str | os.PathLike[str] | None = None,
+    recompute: float = RECOMPUTE,
+    backward: bool = True,
 ) -> Model:
     """Compiles the layers of a model, so that Rondo trains it without Python.
 
@@ -65,8 +69,14 @@ def export_stages(
     as many; `loss_fn(output, targets)` is the mean loss of a micro-batch.
     `placement` has the rank of each layer; without it layers are divided evenly by
     their measured times. `inputs` names the layers whose outputs a layer takes, if
-    these are not just the one before: layers then form a graph. Writes model.mlir, libstages.a, init.safetensors and
-    report.json to the folder `out`. Each task is compared with eager execution.
+    these are not just the one before: layers then form a graph. `schedules` are families,
+    with arguments as in kfkb:k=2, and search:effort=100. Writes model.mlir, libstages.a,
+    init.safetensors and report.json to the folder `out`. Each task is compared with
+    eager execution.
+
+    What F keeps for the backward: cheap operations are computed again if that takes at
+    most `recompute` ns for each KiB less; with 0 none is, with math.inf all are.
+    `backward` also compiles I and W as one task, for schedules that run them together.
 
     Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
     operations that Rondo has.
@@ -85,14 +95,15 @@ def export_stages(
     found: dict[str, Exported] = {}
     bodies: list[Exported] = []
     for layer in chain:
-        exported = _prepare(layer, graphs_folder)
+        exported = _prepare(layer, graphs_folder, recompute, backward)
         bodies.append(found.setdefault(exported.name, exported))
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
     compile_tasks(graphs, graphs_folder)
     _record(unique, folder)
-    glue = _write_library(unique, folder, data)
-    _check(unique, glue, folder)
+    _plan(unique)
+    _check(unique, folder)
+    _write_library(unique, folder, data)
     placed = list(placement or _divide_evenly([sum(b.times) for b in bodies], ranks))
     return _write_model(
         chain, bodies, folder, data, _stages(sources, placed), microbatches, schedules
@@ -194,10 +205,12 @@ def _sources(names: list[str], inputs: Mapping[str, Sequence[str]]) -> list[list
     return sources
 
 
-def _prepare(layer: Layer, cache: Path) -> Exported:
+def _prepare(
+    layer: Layer, cache: Path, recompute: float, backward: bool
+) -> Exported:
     """Traces and divides a layer."""
     joint = trace(layer)
-    body = divide(layer, joint)
+    body = divide(layer, joint, recompute, backward)
     compiled = [
         None if task.module is None else compiled_task(task, cache)
         for task in body.tasks
@@ -213,7 +226,7 @@ def _prepare(layer: Layer, cache: Path) -> Exported:
         ]
     )
     name = "graph_" + hashlib.sha256(described.encode()).hexdigest()[:12]
-    return Exported(name, layer, body, compiled, [None] * 3)
+    return Exported(name, layer, body, compiled, [None] * len(compiled))
 
 
 def _record(unique: Sequence[Exported], folder: Path) -> None:
@@ -313,48 +326,58 @@ def _check_outputs(layer: str, task: Task, recording: Recording) -> None:
             )
 
 
-def _write_library(
-    unique: Sequence[Exported],
-    folder: Path,
-    data: tuple[int, int, int],
-) -> Glue:
-    """libstages.a; returns the tables, for a probe."""
-    glue = Glue()
+def _plan(unique: Sequence[Exported]) -> None:
+    """Places the allocations of each task."""
     for exported in unique:
         body = exported.body
-        plans = [
+        exported.plans = [
             plan(task, recording) if recording else None
             for task, recording in zip(body.tasks, exported.recordings)
         ]
-        body.workspace_bytes = max((p.workspace for p in plans if p), default=0)
-        constants = glue.constants(exported.name, body.constants, folder)
-        for task, compiled, planned, recording in zip(
-            body.tasks, exported.compiled, plans, exported.recordings
-        ):
-            glue.task(exported.name, task, compiled, planned, recording, constants)
-        glue.body(exported.name, body, (*data, len(exported.layer.edges)))
-    objects = {
-        c.name: c.path for e in unique for c in e.compiled if c is not None
-    }
-    make_archive(glue.text(), list(objects.values()), folder / "libstages.a")
-    return glue
+        sizes = [p.workspace if p else 0 for p in exported.plans]
+        body.workspace_bytes = max(sizes[:3])
+        body.backward_workspace_bytes = max(sizes[3:], default=0)
 
 
-def _check(unique: Sequence[Exported], glue: Glue, folder: Path) -> None:
-    """Compares every body with eager execution, and measures it."""
+def _add_tasks(glue: Glue, exported: Exported, folder: Path) -> str:
+    """Tables of a body's tasks; returns the name of its constants."""
+    constants = glue.constants(exported.name, exported.body.constants, folder)
+    for task, compiled, planned, recording in zip(
+        exported.body.tasks, exported.compiled, exported.plans, exported.recordings
+    ):
+        glue.task(exported.name, task, compiled, planned, recording, constants)
+    return constants
+
+
+def _objects(unique: Sequence[Exported]) -> list[Path]:
+    return list({c.name: c.path for e in unique for c in e.compiled if c}.values())
+
+
+def _write_library(
+    unique: Sequence[Exported], folder: Path, data: tuple[int, int, int]
+) -> None:
+    """libstages.a."""
+    glue = Glue()
+    for exported in unique:
+        _add_tasks(glue, exported, folder)
+        glue.body(exported.name, exported.body, (*data, len(exported.layer.edges)))
+    make_archive(glue.text(), _objects(unique), folder / "libstages.a")
+
+
+def _check(unique: Sequence[Exported], folder: Path) -> None:
+    """Compares every body with eager execution, and measures it; leaves out a B that
+    does not give the bits of I and W."""
+    glue = Glue()
     workspaces = {}
     for exported in unique:
+        constants = _add_tasks(glue, exported, folder)
         task, recording = exported.body.tasks[2], exported.recordings[2]
         copied = plan(task, recording, in_place=False) if recording else None
-        constants = f"constants_{exported.name}" if exported.body.constants else "nullptr"
-        copy = Task(
-            "W_copied", task.module, task.inputs, task.outputs, task.copies
-        )
+        copy = Task("W_copied", task.module, task.inputs, task.outputs, task.copies)
         glue.task(exported.name, copy, exported.compiled[2], copied, recording, constants)
         workspaces[exported.name] = copied.workspace if copied else 0
-    objects = {c.name: c.path for e in unique for c in e.compiled if c is not None}
     program = folder / "probe"
-    make_program(glue.text() + glue.probe(), list(objects.values()), program)
+    make_program(glue.text() + glue.probe(), _objects(unique), program)
     for exported in unique:
         body = exported.body
         planned = body.workspace_bytes
@@ -364,6 +387,10 @@ def _check(unique: Sequence[Exported], glue: Glue, folder: Path) -> None:
         )
         exported.times = exported.agreement.times
         body.workspace_bytes = planned
+        if exported.agreement.backward_is_equal is False:
+            body.tasks = body.tasks[:3]
+            exported.compiled = exported.compiled[:3]
+            body.backward_workspace_bytes = 0
     program.unlink()
 
 
@@ -445,6 +472,7 @@ def _write_model(
                 ("kept_for_weight_grad_bytes", body.kept_for_weight_grad_bytes),
                 ("output_bytes", body.output_bytes),
                 ("workspace_bytes", body.workspace_bytes),
+                ("backward_workspace_bytes", body.backward_workspace_bytes),
                 ("tensors", len(body.weights)),
             )
             if value > 0
@@ -462,10 +490,7 @@ def _write_model(
             line += f" from [{', '.join(f'@s{s}' for s in stage.sources)}]"
         lines.append(line)
     lines.append("}")
-    for schedule in schedules:
-        name = schedule.replace("-", "_").replace(":", "_").replace("=", "")
-        name = name if name[0].isalpha() else f"schedule_{name}"
-        lines.append(f'pipe.schedule @{name} of @plan family<"{schedule}">')
+    lines += [_schedule(schedule) for schedule in schedules]
     (folder / "model.mlir").write_text("\n".join(lines) + "\n")
     _write_weights(chain, bodies, folder)
     report = {
@@ -475,6 +500,18 @@ def _write_model(
     }
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     return Model(folder, report)
+
+
+def _schedule(text: str) -> str:
+    """The line of a schedule: 1f1b, kfkb:k=2 or search:effort=100."""
+    name = re.sub(r"\W", "_", text.replace("=", ""))
+    name = name if name[0].isalpha() else f"schedule_{name}"
+    kind, _, given = text.partition(":")
+    arguments = [a.replace("=", " = ") for a in given.split(",") if a]
+    if kind == "search":
+        return f"pipe.schedule @{name} of @plan search<{', '.join(arguments)}>"
+    family = ", ".join([f'"{kind}"', *arguments])
+    return f"pipe.schedule @{name} of @plan family<{family}>"
 
 
 def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
@@ -487,16 +524,26 @@ def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
         "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
         "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,
         "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,
+        "eager_saved_bytes": exported.agreement.eager_saved_bytes,
         "workspace_bytes": body.workspace_bytes,
+        "backward": _backward_words(exported.agreement.backward_is_equal),
+        "backward_workspace_bytes": body.backward_workspace_bytes,
         "forward_ns": exported.times[0],
         "input_grad_ns": exported.times[1],
         "weight_grad_ns": exported.times[2],
-        "output_difference": exported.agreement.output,
-        "gradient_difference": exported.agreement.gradient,
+        "output_difference": exported.agreement.output.of_all,
+        "gradient_difference": exported.agreement.gradient.of_all,
+        "gradient_difference_by_tensor": exported.agreement.gradient.of_own,
         "operations": sorted(
             {o for c in exported.compiled if c for o in operations_of(c)}
         ),
     }
+
+
+def _backward_words(is_equal: bool | None) -> str:
+    if is_equal is None:
+        return "I and then W"
+    return "one graph" if is_equal else "I and then W: one graph gives other bits"
 
 
 def _write_weights(

@@ -58,7 +58,7 @@ class Copy:
 
 @dataclass
 class Task:
-    """F, I or W. `module` is None if there are only copies."""
+    """F, I, W or B. `module` is None if there are only copies."""
 
     kind: str
     module: GraphModule | None = None
@@ -95,7 +95,9 @@ class Body:
     kept_for_weight_grad_bytes: int
     output_bytes: int
     constants: list[torch.Tensor]
+    #: Of F, I and W, and of B.
     workspace_bytes: int = 0
+    backward_workspace_bytes: int = 0
 
 
 def edge_places(layer: Layer, space: str) -> tuple[list[Place], list[int]]:
@@ -108,13 +110,13 @@ def edge_places(layer: Layer, space: str) -> tuple[list[Place], list[int]]:
     return places, sizes
 
 
-def divide(layer: Layer, joint: Joint) -> Body:
-    """The tasks of a layer."""
+def divide(layer: Layer, joint: Joint, recompute: float, backward: bool) -> Body:
+    """The tasks of a layer: F, I, W and, with `backward`, B."""
     try:
-        kept = choose_kept(joint)
+        kept = choose_kept(joint, recompute)
     except Refusal as refusal:
         raise Refusal(f"layer '{layer.name}': {refusal}") from None
-    return _Divider(layer, joint, kept).divide()
+    return _Divider(layer, joint, kept).divide(backward)
 
 
 class _Divider:
@@ -125,7 +127,7 @@ class _Divider:
         self.places: dict[Node, Place] = {}
         self.order = {n: i for i, n in enumerate(joint.module.graph.nodes)}
 
-    def divide(self) -> Body:
+    def divide(self, has_backward: bool) -> Body:
         weights, weight_bytes = self._place_weights()
         constants = self._place_constants()
         output_bytes = self._place_edges()
@@ -139,10 +141,12 @@ class _Divider:
         }
         self.places.update(saved)
         input_grad = self._input_grad(kept)
+        # Without what I keeps: B computes it.
+        backward = self._backward(weights) if has_backward else None
         self.places.update(kept)
         weight_grad = self._weight_grad(weights)
         return Body(
-            [forward, input_grad, weight_grad],
+            [forward, input_grad, weight_grad, *([backward] if backward else [])],
             weights,
             {
                 name
@@ -236,6 +240,33 @@ class _Divider:
     def _weight_grad(
         self, weights: list[tuple[str, torch.nn.Parameter, int]]
     ) -> Task:
+        return self._accumulating("W", weights, {})
+
+    def _backward(
+        self, weights: list[tuple[str, torch.nn.Parameter, int]]
+    ) -> Task | None:
+        """I and W in one; None if one of them has no graph."""
+        made: dict[Node, Place] = {}
+        copies: list[Copy] = []
+        for node, grad, place in zip(
+            self.joint.inputs, self.joint.input_grads, self.grad_places
+        ):
+            source = None if grad is None else made.get(grad, self.places.get(grad))
+            if grad is None or source is not None:
+                copies.append(Copy(place, source, _size(node)))
+            else:
+                made[grad] = place
+        task = self._accumulating("B", weights, made)
+        task.copies += copies
+        return task if made and len(task.outputs) > len(made) else None
+
+    def _accumulating(
+        self,
+        kind: str,
+        weights: list[tuple[str, torch.nn.Parameter, int]],
+        made: dict[Node, Place],
+    ) -> Task:
+        """A task that adds to the gradients of weights, and leaves nodes at places."""
         wanted = [
             (grad, Place("gradients", offset), parameter)
             for grad, (_, parameter, offset) in zip(
@@ -244,30 +275,21 @@ class _Divider:
             if grad is not None
         ]
         if not wanted:
-            return Task("W")
-        builder = _Builder(self.joint, self.places, {g for g, _, _ in wanted})
-        results: list[tuple[Node, Place, torch.nn.Parameter]] = []
+            return Task(kind)
+        builder = _Builder(self.joint, self.places, {g for g, _, _ in wanted} | set(made))
+        results: list[Node] = [builder.dense(node) for node in made]
+        outputs = [_placed(node, place) for node, place in made.items()]
         for grad, place, parameter in wanted:
-            old = builder.placeholder(
-                f"old_{len(results)}",
-                Placed(
-                    place,
-                    tuple(parameter.shape),
-                    parameter.detach().contiguous().stride(),
-                    torch.float32,
-                ),
-            )
-            results.append((builder.accumulate(old, grad), place, parameter))
-        outputs = [
-            Placed(
+            placed = Placed(
                 place,
                 tuple(parameter.shape),
                 parameter.detach().contiguous().stride(),
                 torch.float32,
             )
-            for _, place, parameter in results
-        ]
-        return builder.finish("W", [node for node, _, _ in results], outputs, [])
+            old = builder.placeholder(f"old_{len(results)}", placed)
+            results.append(builder.accumulate(old, grad))
+            outputs.append(placed)
+        return builder.finish(kind, results, outputs, [])
 
     def _task(self, kind: str, wanted: list[tuple[Node, Place]]) -> Task:
         """A task that leaves nodes at places. What it only hands on is copied."""
@@ -282,12 +304,7 @@ class _Divider:
         if not made:
             return Task(kind, copies=copies)
         builder = _Builder(self.joint, self.places, set(made))
-        outputs = []
-        for node, place in made.items():
-            value = node.meta["val"]
-            outputs.append(
-                Placed(place, tuple(value.shape), _dense_strides(value), value.dtype)
-            )
+        outputs = [_placed(node, place) for node, place in made.items()]
         return builder.finish(
             kind, [builder.dense(n) for n in made], outputs, copies
         )
@@ -424,6 +441,12 @@ def _dense_strides(value: torch.Tensor) -> tuple[int, ...]:
     if _is_dense(value):
         return tuple(value.stride())
     return tuple(torch.empty(value.shape, device="meta").stride())
+
+
+def _placed(node: Node, place: Place) -> Placed:
+    """A node that a graph returns without gaps."""
+    value = node.meta["val"]
+    return Placed(place, tuple(value.shape), _dense_strides(value), value.dtype)
 
 
 def stated_shape(parameter: torch.Tensor) -> list[int]:
