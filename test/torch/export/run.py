@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py FOLDER [MODEL ...]: exports models, trains them, and compares with eager.
+"""run.py FOLDER [MODEL|CHECK ...]: exports models, trains them, compares with eager.
 
 Losses are compared with those of a loop in PyTorch over the same samples, weights
 with each other under all schedules. Prints a line for each check, and the number of
@@ -20,6 +20,7 @@ import eager
 import features
 import figures
 import models
+import parts
 from architectures import First
 from programs import CONSTANT_RATE, Checks, contents, losses_of
 from rondo.torch.export import Model, Refusal, export_stages
@@ -95,7 +96,6 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
     check_continued(name, model, fresh, save, checks)
     if name == "gpt":
         features.check_features(model, data, checks)
-        figures.check_figures(folder / "figures", checks)
 
 
 def check_continued(
@@ -290,16 +290,25 @@ def check_page(folder: Path, checks: Checks) -> None:
     )
 
 
+#: Checks that are not of one model.
+OTHERS: dict[str, Callable[[Path, Checks], None]] = {
+    "parts": parts.check_parts,
+    "figures": lambda folder, checks: figures.check_figures(folder / "figures", checks),
+    "calls": check_calls,
+    "refusals": check_refusals,
+    "page": check_page,
+}
+
+
 def main() -> None:
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     checks = Checks()
-    for name in sys.argv[2:] or models.MODELS:
-        check_model(name, folder, checks)
-    if not sys.argv[2:]:
-        check_calls(folder, checks)
-        check_refusals(folder, checks)
-        check_page(folder, checks)
+    for name in sys.argv[2:] or (*models.MODELS, *OTHERS):
+        if name in OTHERS:
+            OTHERS[name](folder, checks)
+        else:
+            check_model(name, folder, checks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(checks.failed > 0)
 

@@ -63,22 +63,23 @@ _CHEAP = frozenset(
 )
 
 
-#: Functions that take many instructions for an element.
-_ELEMENTARY = frozenset(
-    getattr(_aten, name)
-    for name in (
-        "acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp "
-        "exp2 expm1 fmod gelu lgamma log log10 log1p log2 pow remainder sigmoid silu "
-        "sin sinh softplus tan tanh"
-    ).split()
-)
+def _packets(names: str) -> frozenset[Any]:
+    return frozenset(getattr(_aten, name) for name in names.split())
 
-# Nanoseconds an element on one core with AVX-512, within a loop that has its operands
-# in registers, as torch.compile makes it. Constants, since the same model must give the
-# same graphs in each export.
-ELEMENTARY_NS = 0.6
-WIDE_NS = 0.2
-SIMPLE_NS = 0.05
+
+_ELEMENTARY = _packets(
+    "acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp exp2 "
+    "expm1 fmod gelu lgamma log log10 log1p log2 pow remainder sigmoid silu sin sinh "
+    "softplus tan tanh"
+)
+_SLOW = _packets("div reciprocal rsqrt sqrt")
+
+# Nanoseconds an element on one core with AVX-512, inside a loop of torch.compile that
+# computes more. Constants, since the same model must give the same graphs in each export.
+ELEMENTARY_NS = 1.0
+#: Of division and roots, and of numbers of 64 bits.
+SLOW_NS = 0.2
+SIMPLE_NS = 0.02
 
 #: The default of `recompute`.
 RECOMPUTE = 500.0
@@ -119,8 +120,8 @@ def time_of(node: Node) -> float:
     packet = getattr(node.target, "overloadpacket", None)
     if packet in _ELEMENTARY:
         return value.numel() * ELEMENTARY_NS
-    if value.dtype in (torch.int64, torch.float64):
-        return value.numel() * WIDE_NS
+    if packet in _SLOW or value.dtype in (torch.int64, torch.float64):
+        return value.numel() * SLOW_NS
     return value.numel() * SIMPLE_NS
 
 
