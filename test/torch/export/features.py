@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Sequence
 
+import torch
+
+import models
 from programs import Checks, contents, run_processes
 from rondo.command import find_rondo
-from rondo.torch.export import Model
+from rondo.torch.export import Model, check, export_stages
 
 Edit = Callable[[str], str]
 
@@ -117,7 +120,7 @@ def check_features(model: Model, data: Path, checks: Checks) -> None:
     same = rows.keys() == TRIALS.keys()
     checks.check("features: the page's rows are those that are tried", same,
                  "" if same else ", ".join(sorted(rows.keys() ^ TRIALS.keys())))
-    for name in rows.keys() & TRIALS.keys():
+    for name in (n for n in TRIALS if n in rows):
         outcome, remark = rows[name]
         done = attempt(TRIALS[name], model, data)
         if done is None:
@@ -166,6 +169,62 @@ def attempt(
     equal = contents(saves[0]) == contents(saves[1])
     done.stdout += "PASS: the bits of threads" if equal else "other bits than threads"
     return done
+
+
+def check_backward(model: Model, data: Path, checks: Checks) -> None:
+    """Schedules that run I and W together call B."""
+    made = {e["layer"]: e["backward"] for e in model.report["layers"]}
+    holds = made["h0"] == made["head"] == "one graph"
+    checks.check("backward: in one graph", holds, str(made))
+    trace = model.folder / "trace.json"
+    program = model.compile("schedule_1f1b")
+    flags = ["--data", str(data), "--iterations", "1", "--quiet", "--trace", str(trace)]
+    call([str(program), *flags, "--init", str(model.folder / "init.safetensors")])
+    checks.check("backward: called by 1F1B", '"1B0"' in trace.read_text())
+
+
+def export_mixing(out: Path, rows: int) -> Model:
+    """A model whose embedding has so many rows, of as many tokens as others."""
+    layers = models.mixing()
+    layers["embedding"].wte = torch.nn.Embedding(rows, 32)
+    tokens = torch.randint(0, rows, (models.SAMPLES, models.TOKENS))
+    return export_stages(
+        layers, tokens, models.loss, tokens, out=out, microbatches=4, vocab=models.VOCAB
+    )
+
+
+def check_other_bits(folder: Path, checks: Checks) -> None:
+    """A B with other bits than I and W is left out."""
+    run = check.Buffers.run
+
+    def other_bits(self: check.Buffers, probe: Path, body: str, kind: str, scale: float) -> None:
+        run(self, probe, body, kind, scale)
+        if kind == "B":
+            self.values["gradients", 0][0] ^= 1
+
+    check.Buffers.run = other_bits  # type: ignore[method-assign]
+    try:
+        model = export_mixing(folder / "other-bits", models.VOCAB)
+    finally:
+        check.Buffers.run = run  # type: ignore[method-assign]
+    words = {e["layer"]: e["backward"] for e in model.report["layers"]}
+    holds = words["m0"] == "I and then W: one graph gives other bits"
+    holds = holds and "backward_workspace_bytes" not in model.source.read_text()
+    checks.check("backward: left out if bits differ", holds, str(words))
+    done = call([str(model.compile()), "--verify"])
+    checks.check("backward: left out, verify", done.returncode == 0, done.stderr)
+
+
+def check_failing_task(folder: Path, checks: Checks) -> None:
+    """A token that a graph refuses ends the run with the task's name."""
+    model = export_mixing(folder / "failing", 40)
+    data = folder / "letters"
+    data.write_bytes(bytes(range(65, 91)) * 40)
+    initial = model.folder / "init.safetensors"
+    done = call([str(model.compile()), "--data", str(data), "--init", str(initial)])
+    words = r"error: layer 'embedding': F of micro-batch \d: graph '\w+' failed: .*index out of"
+    holds = done.returncode == 1 and re.search(words, done.stderr) is not None
+    checks.check("a task that fails", holds, done.stderr.strip().splitlines()[-1])
 
 
 def call(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -96,6 +96,7 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
     check_continued(name, model, fresh, save, checks)
     if name == "gpt":
         features.check_features(model, data, checks)
+        features.check_backward(model, data, checks)
 
 
 def check_continued(
@@ -215,7 +216,10 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         "'inner': aten.mm.default gives torch.float64",
     ),
     "parameters in fp64": (in_double, "aten.addmm.default gives torch.float64"),
-    "a call that the library refuses": (lambda _, x: x + x.detach().histc().sum(), "layer 'm0': F cannot run"),
+    "a call that the library refuses": (
+        lambda _, x: x + x.detach().histc().sum(),
+        "failed: histc takes fp32, and a least value below the largest",
+    ),
     "bf16": (lambda _, x: (x.bfloat16() * 2).float(), "'inner': prims.convert_element"),
     "a function without a graph": (lambda _, x: Opaque.apply(x), "is not one graph"),
     "a number as output": (lambda _, x: 3, "returns a int"),
@@ -294,6 +298,8 @@ def check_page(folder: Path, checks: Checks) -> None:
 OTHERS: dict[str, Callable[[Path, Checks], None]] = {
     "parts": parts.check_parts,
     "figures": lambda folder, checks: figures.check_figures(folder / "figures", checks),
+    "other bits": features.check_other_bits,
+    "failing task": features.check_failing_task,
     "calls": check_calls,
     "refusals": check_refusals,
     "page": check_page,

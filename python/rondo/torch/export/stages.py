@@ -307,7 +307,9 @@ def _record_task(
     )
     path.unlink()
     if done.returncode != 0:
-        raise RuntimeError(f"{compiled.name}: {done.stderr.strip()}")
+        # What the graph itself prints comes before.
+        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        raise RuntimeError(lines[-1].removeprefix("error: "))
     return parse_recording(done.stdout)
 
 
