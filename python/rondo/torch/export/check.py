@@ -21,7 +21,7 @@ from .tasks import Body, Place, Region, aligned, edge_places
 TOLERANCE = 1e-5
 #: A tensor's largest value counts as at least this part of the layer's: gradients that
 #: are 0 in truth, as of the biases of keys, are sums of rounding errors.
-FLOOR = 1e-2
+FLOOR = 0.1
 
 
 @dataclass
