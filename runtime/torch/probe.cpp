@@ -1,12 +1,9 @@
 //===- probe.cpp - Runs graphs and tasks for the exporter -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   PROGRAM record GRAPH FILE   runs a graph on the tensors of FILE, and prints
-//                               what it allocates and returns
-//   PROGRAM run BODY F|I|W FILE SCALE runs a task on the buffers of FILE, and
-//   leaves
-//                               what they then have in it
-//   PROGRAM time BODY F|I|W FILE N  prints the nanoseconds of each of N runs
+//   record GRAPH FILE               prints what a graph allocates and returns
+//   run BODY F|I|W|B FILE SCALE     leaves in FILE what the buffers then have
+//   time BODY F|I|W|B FILE SCALE N  prints the nanoseconds of up to N runs
 //
 // A file begins with lines, which end with an empty one; 64-byte aligned
 // contents follow. Lines of tensors: DTYPE DIMS SIZES STRIDES. Lines of
@@ -30,6 +27,11 @@ namespace rondo::torch {
 namespace {
 
 constexpr int64_t alignment = 64;
+
+/// A task is measured this often, more often only while that has not taken
+/// `enough`.
+constexpr int64_t minTimes = 3;
+constexpr std::chrono::milliseconds enough{500};
 
 int64_t aligned(int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -212,11 +214,13 @@ int run(const Task &task, const rondo_layer &layer, const char *path,
     contents.writeBack(path, buffers.bytes);
     return 0;
   }
-  for (int64_t t = 0; t < times; ++t) {
+  std::chrono::nanoseconds all{};
+  for (int64_t t = 0; t < times && (t < minTimes || all < enough); ++t) {
     const auto start = std::chrono::steady_clock::now();
     runOrThrow(task, layer, buffers.task);
     const std::chrono::nanoseconds took =
         std::chrono::steady_clock::now() - start;
+    all += took;
     std::printf("%lld\n", static_cast<long long>(took.count()));
   }
   return 0;
