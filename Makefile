@@ -110,7 +110,7 @@ test-export:
 	@sh scripts/test-export.sh build $(MODELS)
 
 test-clients:
-	@$(MAKE) build TARGETS=rondo
+	@$(MAKE) build TARGETS='rondo rondo-launch-cases'
 	@sh scripts/test-clients.sh build $(CLIENTS)
 
 bench-gpu:

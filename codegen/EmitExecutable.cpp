@@ -167,9 +167,22 @@ LogicalResult Emitter::describePrograms(Member &member) {
   return success();
 }
 
+/// Programs compute on one device a rank.
+static LogicalResult checkDevices(pipe::PlanOp plan) {
+  for (pipe::DeviceOp device : plan.lookupCluster().getDevices())
+    if (pipe::GroupAttr group = device.getGroupAttr())
+      return device.emitError()
+             << "device @" << device.getSymName() << " is a group of "
+             << group.getNumDevices()
+             << " devices: what they do inside a rank is a cost, so a program "
+                "cannot be made; `rondo simulate`, `search`, `show` and "
+                "`export` take the plan";
+  return success();
+}
+
 LogicalResult Emitter::expandAll() {
   for (Member &member : members) {
-    if (failed(findPrograms(member)))
+    if (failed(checkDevices(member.plan)) || failed(findPrograms(member)))
       return failure();
     member.checked =
         &analyses.getChildAnalysis<pipe::CheckedSchedule>(member.schedule);

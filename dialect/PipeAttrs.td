@@ -67,6 +67,24 @@ def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
       Pipe_OrElse<"0">:$flops_per_us, Pipe_OrElse<"0">:$peak_flops_per_us);
 }
 
+def Pipe_GroupAttr : Pipe_StructAttr<"Group", "device_group"> {
+  let summary = "the devices that a rank stands for";
+  let description = [{
+    Numbers of devices that share each layer (`tensor_parallel`), the tokens of a
+    sample (`context_parallel`) and the samples (`data_parallel`); the rank has
+    their product. `expert_parallel` of these share the experts of a layer. Each
+    is 1 or more, and 1 by default.
+  }];
+  let parameters = (ins Pipe_OrElse<"1">:$tensor_parallel,
+      Pipe_OrElse<"1">:$context_parallel, Pipe_OrElse<"1">:$expert_parallel,
+      Pipe_OrElse<"1">:$data_parallel);
+  let extraClassDeclaration = fieldsDeclaration # [{
+    int64_t getNumDevices() const {
+      return getTensorParallel() * getContextParallel() * getDataParallel();
+    }
+  }];
+}
+
 def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
   let summary = "measured times of a layer";
   let description = [{

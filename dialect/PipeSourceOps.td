@@ -56,14 +56,20 @@ def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
     used to estimate times that were not measured. A plan's share of
     `peak_flops_per_us` is its model FLOPs utilization.
 
+    With a `group` the rank stands for several equal devices, and its figures are
+    those of one. What they do inside the rank is a cost: plans state the times
+    and bytes of its stages, and programs cannot be made of them.
+
     ```mlir
     pipe.device @cpu0 <memory_bytes = 268435456, flops_per_us = 40000>
+    pipe.device @g0 <memory_bytes = 80000000000> group<tensor_parallel = 4, data_parallel = 2>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      OptionalAttr<Pipe_DeviceAttr>:$figures);
-  let assemblyFormat = Pipe_InOrder<"",
-      "$sym_name `` custom<DeviceFigures>($figures) attr-dict">.format;
+      OptionalAttr<Pipe_DeviceAttr>:$figures,
+      OptionalAttr<Pipe_GroupAttr>:$group);
+  let assemblyFormat = Pipe_InOrder<"group",
+      "$sym_name `` custom<DeviceFigures>($figures) (`group` `` $group^)? attr-dict">.format;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// noMemoryCap if unlimited.

@@ -226,15 +226,17 @@ LogicalResult ModelOp::verifyRegions() {
   if (layers.empty())
     return emitError() << "model @" << getSymName() << " has no layers";
   auto sizes = getSizes();
-  if (sizes && sizes->tied)
+  // Custom layers know the shared weight by the name that a gpt gives it.
+  if (sizes && sizes->tied && !isa<GptAttr>(getArchitectureAttr()))
     for (LayerOp layer : {layers.front(), layers.back()})
       if (layer.getKind() == LayerKind::Custom)
         return layer.emitError()
                    .append("layer @", layer.getSymName(),
-                           " is custom, but its model is tied")
+                           " is custom, but its model is a tied ",
+                           getArchitecture()->getWord())
                    .attachNote(getLoc())
                << "the embedding and the head share a weight: leave out tied = "
-                  "true";
+                  "true, or write a gpt<...>";
   for (LayerOp layer : layers)
     if (failed(verifyPlace(*this, layer, layer == layers.front(),
                            layer == layers.back())))

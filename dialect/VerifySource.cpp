@@ -141,6 +141,21 @@ LogicalResult DeviceOp::verify() {
     return emitError() << "flops_per_us is " << getFlopsPerUs()
                        << ", above peak_flops_per_us, which is "
                        << getPeakFlopsPerUs();
+  GroupAttr group = getGroupAttr();
+  if (!group)
+    return success();
+  if (failed(verifyFigures(*this,
+                           {{"tensor_parallel", group.getTensorParallel()},
+                            {"context_parallel", group.getContextParallel()},
+                            {"expert_parallel", group.getExpertParallel()},
+                            {"data_parallel", group.getDataParallel()}},
+                           1)))
+    return failure();
+  if (group.getNumDevices() % group.getExpertParallel() != 0)
+    return emitError() << "expert_parallel is " << group.getExpertParallel()
+                       << ", which does not divide the "
+                       << group.getNumDevices()
+                       << " devices of the group (tensor x context x data)";
   return success();
 }
 

@@ -20,7 +20,11 @@ ArrayRef<DevicePreset> devicePresets() {
        {18, 450000,
         "NVLink 4, 18 links, 900 GB/s in both directions together (data "
         "sheet)"},
-       5},
+       5,
+       GroupRates{
+           groups::Generation::Hopper, 1979000000, 1979000000, 3350000,
+           "NVIDIA H100 SXM data sheet, 2023: HBM3 of 3.35 TB/s; fp8 3958 "
+           "TFLOP/s with sparsity, 1979 dense"}},
       {"h200",
        141000000000,
        989400000,
@@ -29,7 +33,11 @@ ArrayRef<DevicePreset> devicePresets() {
        {18, 450000,
         "NVLink 4, 18 links, 900 GB/s in both directions together (data "
         "sheet)"},
-       5},
+       5,
+       GroupRates{
+           groups::Generation::Hopper, 1979000000, 1979000000, 4800000,
+           "NVIDIA H200 SXM data sheet, 2023: HBM3e of 4.8 TB/s; fp8 3958 "
+           "TFLOP/s with sparsity, 1979 dense"}},
       {"b200",
        180000000000,
        2250000000,
@@ -39,7 +47,12 @@ ArrayRef<DevicePreset> devicePresets() {
        {18, 900000,
         "NVLink 5, 18 links, 1800 GB/s in both directions together (data "
         "sheet)"},
-       5},
+       5,
+       GroupRates{
+           groups::Generation::Blackwell, 4500000000, 9000000000, 8000000,
+           "NVIDIA DGX B200 data sheet, 2025: HBM3e of 64 TB/s of 8 GPUs; "
+           "fp8 72 and fp4 144 PFLOP/s of 8 GPUs with sparsity, half of it "
+           "dense"}},
       {"gb200",
        186000000000,
        2500000000,
@@ -49,7 +62,42 @@ ArrayRef<DevicePreset> devicePresets() {
        {18, 900000,
         "NVLink 5, 18 links, 1800 GB/s in both directions together (data "
         "sheet)"},
-       5},
+       5,
+       GroupRates{
+           groups::Generation::Blackwell, 5000000000, 10000000000, 8000000,
+           "NVIDIA GB200 NVL72 data sheet, 2025: HBM3e of 576 TB/s of 72 GPUs; "
+           "fp8 720 and fp4 1440 PFLOP/s of 72 GPUs with sparsity, half of it "
+           "dense"}},
+      {"b300",
+       270000000000,
+       2250000000,
+       "NVIDIA HGX B300 data sheet, 2025: 2.1 TB HBM3e on 8 GPUs, 270 GB each "
+       "usable; bf16 36 PFLOP/s of 8 GPUs with sparsity, 2250 TFLOP/s dense "
+       "each",
+       {18, 900000,
+        "NVLink 5, 18 links, 1800 GB/s in both directions together (data "
+        "sheet)"},
+       5,
+       GroupRates{groups::Generation::BlackwellUltra, 4500000000, 13500000000,
+                  8000000,
+                  "NVIDIA HGX B300 data sheet, 2025: HBM3e of 64 TB/s of 8 "
+                  "GPUs; fp8 72 PFLOP/s of 8 GPUs with sparsity, half of it "
+                  "dense; fp4 108 PFLOP/s of 8 GPUs dense"}},
+      {"gb300",
+       279000000000,
+       2500000000,
+       "NVIDIA GB300 NVL72 data sheet, 2025: 20 TB HBM3e on 72 GPUs, 279 GB "
+       "each; bf16 360 PFLOP/s of 72 GPUs with sparsity, 2500 TFLOP/s dense "
+       "each",
+       {18, 900000,
+        "NVLink 5, 18 links, 1800 GB/s in both directions together (data "
+        "sheet)"},
+       5,
+       GroupRates{
+           groups::Generation::BlackwellUltra, 5000000000, 15000000000, 8000000,
+           "NVIDIA GB300 NVL72 data sheet, 2025: HBM3e of 576 TB/s of 72 "
+           "GPUs; fp8 720 PFLOP/s of 72 GPUs with sparsity, half of it "
+           "dense; fp4 1080 PFLOP/s of 72 GPUs dense"}},
       {"a100",
        80000000000,
        312000000,
@@ -58,7 +106,10 @@ ArrayRef<DevicePreset> devicePresets() {
        {12, 300000,
         "NVLink 3, 12 links, 600 GB/s in both directions together (data "
         "sheet)"},
-       4},
+       4,
+       GroupRates{groups::Generation::Ampere, 312000000, 312000000, 2039000,
+                  "NVIDIA A100 80GB SXM data sheet, 2021: HBM2e of 2.039 TB/s; "
+                  "no fp8"}},
       {"a6000",
        48000000000,
        154800000,
@@ -101,6 +152,17 @@ const DevicePreset *findDevicePreset(StringRef name) {
     if (name == preset.name)
       return &preset;
   return nullptr;
+}
+
+groups::DeviceSheet DevicePreset::sheet() const {
+  groups::DeviceSheet sheet;
+  sheet.generation = rates->generation;
+  sheet.flopsPerUs = {peakFlopsPerUs, rates->fp8FlopsPerUs,
+                      rates->fp4FlopsPerUs};
+  sheet.memoryBytesPerUs = rates->memoryBytesPerUs;
+  sheet.linkBytesPerUs = nvLinks.bytesPerUs;
+  sheet.memoryBytes = memoryBytes;
+  return sheet;
 }
 
 std::vector<PathKind> pathKindsOf(const DevicePreset *device) {
@@ -162,6 +224,24 @@ ArrayRef<NodePreset> nodePresets() {
        {20000, 50000},
        "72 NICs of 400 Gb/s a rack, one a GPU (NVIDIA DGX GB200 data sheet, "
        "2024)",
+       72,
+       onePerGpu},
+      {"8xb300",
+       "b300",
+       8,
+       "NV18",
+       {20000, 100000},
+       "8 NICs of 800 Gb/s a node, one a GPU (NVIDIA HGX B300 data sheet, "
+       "2025)",
+       8,
+       onePerGpu},
+      {"72xgb300",
+       "gb300",
+       72,
+       "NV18",
+       {20000, 100000},
+       "72 NICs of 800 Gb/s a rack, one a GPU (NVIDIA GB300 NVL72 data sheet, "
+       "2025)",
        72,
        onePerGpu},
       {"8xa100",

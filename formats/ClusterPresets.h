@@ -9,6 +9,7 @@
 #define RONDO_FORMATS_CLUSTERPRESETS_H
 
 #include "formats/Topology.h"
+#include "planning/groups/Constants.h"
 
 namespace rondo::formats {
 
@@ -22,6 +23,17 @@ struct NvLinks {
   const char *source = "";
 };
 
+/// What the costs of groups of devices need in addition.
+struct GroupRates {
+  groups::Generation generation;
+  /// Peak of dense products of fp8 and fp4; that of the next wider operands if
+  /// the device has none.
+  int64_t fp8FlopsPerUs, fp4FlopsPerUs;
+  int64_t memoryBytesPerUs;
+  /// The source of the figures.
+  const char *source;
+};
+
 struct DevicePreset {
   const char *name;
   int64_t memoryBytes;
@@ -31,6 +43,11 @@ struct DevicePreset {
   NvLinks nvLinks;
   /// 4 or 5, with 16 lanes.
   int pcieGeneration;
+  /// Nothing if no shares of this generation's rates have been measured.
+  std::optional<GroupRates> rates = std::nullopt;
+
+  /// Links and network are left out. The device must have `rates`.
+  groups::DeviceSheet sheet() const;
 };
 llvm::ArrayRef<DevicePreset> devicePresets();
 /// Null if there is none.

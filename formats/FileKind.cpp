@@ -65,6 +65,8 @@ std::optional<FileKind> kindOfFormat(StringRef format) {
       {"rondo-planning/", FileKind::Planning},
       {"rondo-cluster/", FileKind::Cluster},
       {"rondo-costs/", FileKind::Costs},
+      {"rondo-layout/", FileKind::Layout},
+      {"rondo-rates/", FileKind::Rates},
       {"rondo-trace/", FileKind::ProgramTrace},
       {"rondo-timeline/", FileKind::Timeline},
       {"rondo-failure/", FileKind::Failure}};
@@ -242,6 +244,10 @@ StringRef describe(FileKind kind) {
     return "a rondo-cluster";
   case FileKind::Costs:
     return "a rondo-costs file";
+  case FileKind::Layout:
+    return "a rondo-layout";
+  case FileKind::Rates:
+    return "a rondo-rates file";
   case FileKind::ProgramTrace:
     return "the trace of a program";
   case FileKind::Timeline:
@@ -314,6 +320,11 @@ std::string nextStep(FileKind kind, StringRef file, StringRef text) {
     return reads("cluster", "-o cluster.mlir");
   case FileKind::Costs:
     return ("`rondo simulate FILE.mlir --costs " + path + "` reads it").str();
+  case FileKind::Layout:
+    return ("`rondo plan groups " + path + "` says what it costs").str();
+  case FileKind::Rates:
+    return ("`rondo plan groups CONFIG CLUSTER --rates " + path + "` reads it")
+        .str();
   case FileKind::ProgramTrace:
     return ("`rondo diff FILE.mlir " + path + "` compares it with a plan")
         .str();

@@ -21,6 +21,9 @@ enum class FileKind : uint8_t {
   Planning,
   Cluster,
   Costs,
+  /// A layout on groups of devices, and what a stack reaches on them.
+  Layout,
+  Rates,
   /// The trace that a program writes for --trace.
   ProgramTrace,
   /// A prediction, of `rondo show`.

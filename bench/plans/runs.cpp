@@ -4,13 +4,14 @@
 // runs FILE [NAME=VALUE...]: FILE has a run in each line, a JSON object with
 // model, cluster and config. Prints of each: its id, predicted seconds of an
 // iteration, and bytes of state, of activations and of the rest on the fullest
-// device. NAME is a constant, such as `links` or `products.0.0`.
+// device; with --parts in place of a constant, the parts of the time as well.
+// NAME is a constant, such as `links` or `products.0.0`.
 //
 //===----------------------------------------------------------------------===//
 
+#include "formats/ClusterPresets.h"
 #include "planning/groups/GroupCosts.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -52,7 +53,8 @@ static Transformer modelOf(const Object &object) {
   model.hasDropout = flagOf(object, "dropout", false);
   model.extraPredictions = intOf(object, "mtp", 0);
   model.window = intOf(object, "window", 0);
-  model.windowShare = object.getNumber("window_share").value_or(0);
+  model.windowedLayers = std::llround(
+      object.getNumber("window_share").value_or(0) * double(model.layers));
   if (const Object *experts = object.getObject("moe"))
     model.experts =
         Experts{intOf(*experts, "experts", 1), intOf(*experts, "topk", 1),
@@ -67,76 +69,22 @@ static Transformer modelOf(const Object &object) {
 /// Data sheets; a card with less power is assumed to run at the power's 0.4th
 /// root.
 static DeviceSheet sheetOf(StringRef name) {
-  constexpr double T = 1e12, G = 1e9;
-  const double capped = std::pow(500.0 / 700, 0.4);
-  const llvm::StringMap<DeviceSheet> sheets = {
-      {"A100-80GB",
-       {Generation::Ampere,
-        {312 * T, 312 * T, 312 * T},
-        2.039 * T,
-        300 * G,
-        25 * G,
-        80000000000}},
-      {"A100-40GB",
-       {Generation::Ampere,
-        {312 * T, 312 * T, 312 * T},
-        1.555 * T,
-        300 * G,
-        25 * G,
-        40000000000}},
-      {"H100-80GB",
-       {Generation::Hopper,
-        {989 * T, 1979 * T, 1979 * T},
-        3.35 * T,
-        450 * G,
-        50 * G,
-        80000000000}},
-      {"H100-96GB-500W",
-       {Generation::Hopper,
-        {989 * capped * T, 1979 * capped * T, 1979 * capped * T},
-        2.4 * T,
-        450 * G,
-        50 * G,
-        96000000000}},
-      {"H200",
-       {Generation::Hopper,
-        {989 * T, 1979 * T, 1979 * T},
-        4.8 * T,
-        450 * G,
-        50 * G,
-        141000000000}},
-      {"B200",
-       {Generation::Blackwell,
-        {2250 * T, 4500 * T, 9000 * T},
-        8 * T,
-        900 * G,
-        50 * G,
-        180000000000}},
-      {"B300",
-       {Generation::Blackwell,
-        {2250 * T, 4500 * T, 13500 * T},
-        8 * T,
-        900 * G,
-        100 * G,
-        270000000000}},
-      {"GB200",
-       {Generation::Blackwell,
-        {2500 * T, 5000 * T, 10000 * T},
-        8 * T,
-        900 * G,
-        50 * G,
-        186000000000}},
-      {"GB300",
-       {Generation::Blackwell,
-        {2500 * T, 5000 * T, 15000 * T},
-        8 * T,
-        900 * G,
-        100 * G,
-        279000000000}}};
-  const auto found = sheets.find(name);
-  if (found == sheets.end())
+  const auto *device =
+      rondo::formats::findDevicePreset(name.split('-').first.lower());
+  if (!device || !device->rates)
     fail("there is no data sheet of " + name.str());
-  return found->second;
+  DeviceSheet sheet = device->sheet();
+  if (name == "A100-40GB") {
+    sheet.memoryBytesPerUs = 1555000;
+    sheet.memoryBytes = 40000000000;
+  } else if (name == "H100-96GB-500W") {
+    const double share = std::pow(500.0 / 700, 0.4);
+    for (int64_t &rate : sheet.flopsPerUs)
+      rate = int64_t(double(rate) * share);
+    sheet.memoryBytesPerUs = 2400000;
+    sheet.memoryBytes = 96000000000;
+  }
+  return sheet;
 }
 
 static Machines machinesOf(const Object &object) {
@@ -144,7 +92,7 @@ static Machines machinesOf(const Object &object) {
   Machines machines;
   machines.device = sheetOf(name);
   if (const auto rate = object.getNumber("nic_gbytes"))
-    machines.device.networkRate = *rate * 1e9;
+    machines.device.networkBytesPerUs = int64_t(*rate * 1e3);
   machines.domain = intOf(object, "per_node", 1);
   machines.domains = intOf(object, "nodes", 1);
   machines.hasSlowFabric = object.getString("fabric").value_or("") == "efa";
@@ -164,11 +112,14 @@ static Layout layoutOf(const Object &object, const Machines &machines) {
   layout.globalBatch = intOf(object, "gbs", 1);
   layout.zero = int(intOf(object, "zero", 1));
   layout.sequenceParallel = flagOf(object, "sequence_parallel", false);
-  layout.isBalanced = object.getString("layout").value_or("") == "balanced";
+  // nanotron cuts where the parts have equal costs.
+  layout.isBalanced = object.getString("layout").value_or("") == "balanced" ||
+                      object.getString("framework").value_or("") == "nanotron";
   const StringRef recompute = object.getString("recompute").value_or("none");
   if (recompute.starts_with("block:")) {
     layout.recompute = Recompute::Layers;
     recompute.substr(6).getAsInteger(10, layout.recomputedLayers);
+    layout.recomputedLayers *= layout.pipeline;
     return layout;
   }
   layout.recompute = llvm::StringSwitch<Recompute>(recompute)
@@ -218,15 +169,16 @@ static double *constantOf(Constants &constants, StringRef name) {
   size_t row = 0, column = 0;
   first.getAsInteger(10, row);
   second.getAsInteger(10, column);
-  if (head == "products" && row < 3 && column < 4)
+  if (head == "products" && row < 4 && column < 4)
     return &constants.products[row][column];
-  if (head == "attention" && row < 3)
+  if (head == "attention" && row < 4)
     return &constants.attention[row];
   if (head == "stack" && row < 5)
     return &constants.stack[row];
   if (head == "launches" && row < 5)
     return &constants.launches[row];
   return llvm::StringSwitch<double *>(name)
+      .Case("pipelined_tensor_launches", &constants.pipelinedTensorLaunches)
       .Case("expert_launches", &constants.expertLaunches)
       .Case("near_expert_launches", &constants.nearExpertLaunches)
       .Case("operand_traffic", &constants.operandTraffic)
@@ -241,6 +193,7 @@ static double *constantOf(Constants &constants, StringRef name) {
       .Case("visible_expert_messages", &constants.visibleExpertMessages)
       .Case("beside_microbatch", &constants.besideMicrobatch)
       .Case("grouped_products", &constants.groupedProducts)
+      .Case("early_experts", &constants.earlyExperts)
       .Default(nullptr);
 }
 
@@ -251,7 +204,12 @@ int main(int argc, char **argv) {
   if (!buffer)
     fail(std::string("cannot read ") + argv[1]);
   Constants constants;
+  bool printsParts = false;
   for (int i = 2; i < argc; ++i) {
+    if (StringRef(argv[i]) == "--parts") {
+      printsParts = true;
+      continue;
+    }
     const auto [name, value] = StringRef(argv[i]).split('=');
     double *constant = constantOf(constants, name);
     if (!constant || value.getAsDouble(*constant))
@@ -275,12 +233,21 @@ int main(int argc, char **argv) {
     const Transformer model = modelOf(*parts[0]);
     const Machines machines = machinesOf(*parts[1]);
     const Layout layout = layoutOf(*parts[2], machines);
-    const Execution execution = executionOf(*parts[2]);
+    Execution execution = executionOf(*parts[2]);
+    run->getString("date").value_or("2026").take_front(4).getAsInteger(
+        10, execution.release);
     const GroupCosts costs(model, machines, layout, execution, constants);
     const DeviceMemory memory = costs.memory();
-    printf("%s %.9g %.9g %.9g %.9g\n",
-           run->getString("id").value_or("?").str().c_str(),
-           costs.iterationTime().total, memory.state, memory.activations,
-           memory.other);
+    const IterationTime time = costs.iterationTime();
+    printf("%s %.9g %.9g %.9g %.9g",
+           run->getString("id").value_or("?").str().c_str(), time.total,
+           memory.state, memory.activations, memory.other);
+    if (printsParts)
+      printf(" work %.3g recompute %.3g tensor %.3g context %.3g expert %.3g "
+             "bubble %.3g imbalance %.3g stages %.3g sums %.3g step %.3g",
+             time.work, time.recompute, time.tensor, time.context, time.expert,
+             time.bubble, time.imbalance, time.stageMessages, time.dataParallel,
+             time.optimizer);
+    printf("\n");
   }
 }

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "formats/ShellWord.h"
 #include "formats/exchange/Adapt.h"
 #include "formats/exchange/Placement.h"
 
@@ -19,18 +20,6 @@ using namespace rondo;
 using namespace rondo::exchange;
 
 namespace {
-
-/// A word of a shell's command line.
-std::string quoted(llvm::StringRef text) {
-  if (!text.empty() && llvm::all_of(text, [](char c) {
-        return llvm::isAlnum(c) || llvm::StringRef("/._-+,:=@%").contains(c);
-      }))
-    return text.str();
-  std::string result = "'";
-  for (char c : text)
-    result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
 
 /// The modules of each stage by torchtitan's names, a word a stage.
 void writeModules(llvm::ArrayRef<StageLayers> layers, llvm::raw_ostream &os) {
@@ -90,7 +79,7 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
      << "--parallelism.pipeline_parallel_degree " << problem.numRanks() << '\n'
      << "--parallelism.pipeline_parallel_schedule " << name << '\n'
      << "--parallelism.pipeline_parallel_schedule_csv "
-     << quoted(options.csvPath) << '\n';
+     << shellWord(options.csvPath) << '\n';
   if (problem.statesSamples)
     os << "--parallelism.pipeline_parallel_microbatch_size " << problem.samples
        << "\n--training.local_batch_size "

@@ -40,6 +40,7 @@ private:
   std::optional<TextFault> checkLayerTypes() const;
   std::optional<TextFault> checkRequired() const;
   std::optional<TextFault> checkHeads();
+  std::optional<TextFault> checkExperts() const;
   int64_t layersWithWindow() const;
   std::optional<TextFault> chooseSequence();
   /// Null if the file does not have it.

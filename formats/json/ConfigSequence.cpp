@@ -61,12 +61,17 @@ int64_t ConfigReader::layersWithWindow() const {
 
 std::optional<TextFault> ConfigReader::chooseSequence() {
   const int64_t windowed = layersWithWindow();
+  config.windowedLayers = windowed;
   if (windowed == 0)
     config.window = 0;
   const int64_t reach = config.window == 0
                             ? config.positions
                             : std::min(config.window, config.positions);
   config.sequence = wanted > 0 ? wanted : std::min(reach, maxDefaultSequence);
+  // Costs know windows.
+  if (config.architecture == Architecture::Experts &&
+      config.sequence <= config.positions)
+    return {};
   if (config.sequence > config.positions)
     return sayKey(type->positionsKey) + ", fewer than the sequence of " +
            std::to_string(config.sequence) + ": give --sequence " +

@@ -6,8 +6,10 @@
 #include "formats/json/Cluster.h"
 #include "formats/json/CostsReader.h"
 #include "formats/json/FailureReader.h"
+#include "formats/json/LayoutText.h"
 #include "formats/json/PlanningReader.h"
 #include "formats/json/ProblemText.h"
+#include "formats/json/RatesText.h"
 #include "formats/json/Table.h"
 
 #include <tuple>
@@ -19,6 +21,8 @@ void rondo::json::writeFormats(llvm::raw_ostream &os) {
       {"rondo-costs/1", &costsTable(), 1},
       {"rondo-cluster/1", &clusterTable(), 1},
       {"rondo-planning/1", &planningTable(), 1},
+      {"rondo-layout/1", &layoutTable(), 1},
+      {"rondo-rates/1", &ratesTable(), 1},
       {"rondo-failure/1", &failureTable(), 1}};
   for (const auto &[name, table, version] : formats) {
     os << "## " << name << "\n\n";

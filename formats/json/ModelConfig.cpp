@@ -22,11 +22,15 @@ namespace {
 /// The language holds sizes in 32 bits.
 constexpr int64_t maxSize = std::numeric_limits<int32_t>::max();
 /// With these, parameters fit 64 bits.
-constexpr int64_t maxLayers = 1 << 14, maxWidth = 1 << 20;
+constexpr int64_t maxLayers = 1 << 14, maxWidth = 1 << 20, maxExperts = 1 << 12;
+/// Weights of a model with experts.
+constexpr double maxWeights = double(int64_t(1) << 60);
 
 int64_t mostOf(int64_t ModelConfig::*size) {
   if (size == &ModelConfig::layers)
     return maxLayers;
+  if (size == &ModelConfig::experts || size == &ModelConfig::sharedExperts)
+    return maxExperts;
   const bool isLong =
       size == &ModelConfig::vocab || size == &ModelConfig::positions ||
       size == &ModelConfig::window || size == &ModelConfig::fullLayers;
@@ -253,6 +257,8 @@ std::optional<TextFault> ConfigReader::readMember(const ModelKey &key,
     return readScaling(key.name, value, /*withTheta=*/true);
   case KeyUse::LayerTypes:
     return readLayerTypes(value);
+  case KeyUse::AnyValue:
+    return {};
   }
   return {};
 }
@@ -285,7 +291,9 @@ std::optional<TextFault> ConfigReader::checkRequired() const {
 std::optional<TextFault> ConfigReader::checkHeads() {
   if (config.ffn == 0)
     config.ffn = 4 * config.hidden;
-  if (config.headWidth == 0) {
+  if (config.expertFfn == 0)
+    config.expertFfn = config.ffn;
+  if (config.headWidth == 0 && config.keyRank == 0) {
     if (config.hidden % config.heads != 0)
       return sayKey(type->hiddenKey) + ", not a multiple of the " +
              std::to_string(config.heads) + " heads of " +
@@ -302,11 +310,35 @@ std::optional<TextFault> ConfigReader::checkHeads() {
     return sayKey(type->headsKey) + ", not a multiple of the " +
            std::to_string(config.keyHeads) +
            " heads of \"num_key_value_heads\"";
+  if (config.architecture == Architecture::Experts)
+    return checkExperts();
   if (config.architecture == Architecture::Llama && config.headWidth % 2 != 0)
     return sayKey(find("head_dim") ? "head_dim" : type->hiddenKey) +
            ", so that heads are " + std::to_string(config.headWidth) +
            " wide; rotary positions turn pairs of numbers, so the width must "
            "be even";
+  return {};
+}
+
+std::optional<TextFault> ConfigReader::checkExperts() const {
+  auto atMost = [&](const char *key, int64_t number, int64_t most,
+                    const char *of) -> std::optional<TextFault> {
+    if (number <= most)
+      return {};
+    return sayKey(key) + ", more than the " + std::to_string(most) + " " + of;
+  };
+  if (auto fault = atMost("num_experts_per_tok", config.expertsPerToken,
+                          config.experts, "experts"))
+    return fault;
+  if (config.denseLayers > config.layers)
+    return atMost("first_k_dense_replace", config.denseLayers, config.layers,
+                  "layers");
+  const double weights = double(config.layers) * double(config.hidden) * 3 *
+                         double(config.expertFfn) *
+                         double(config.experts + config.sharedExperts);
+  if (weights > maxWeights)
+    return "layers, experts and widths make " + shortNumber(weights) +
+           " weights or more; the most is " + shortNumber(maxWeights);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #ifndef RONDO_FORMATS_JSON_MODELCONFIG_H
 #define RONDO_FORMATS_JSON_MODELCONFIG_H
 
+#include "planning/groups/Transformer.h"
 #include "schedule/model/Fault.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -21,8 +22,8 @@
 
 namespace rondo::json {
 
-/// The layers that Rondo has.
-enum class Architecture : uint8_t { Gpt, Llama };
+/// The layers that Rondo has; of layers with experts it has costs alone.
+enum class Architecture : uint8_t { Gpt, Llama, Experts };
 
 /// Scaling of the angles of rotary positions beyond the positions that
 /// the model was first trained with.
@@ -44,6 +45,8 @@ struct ModelConfig {
   /// also if no layer has the window.
   int64_t window = 0;
   bool usesWindow = true;
+  /// Layers with the window; they may be all if `window` is 0.
+  int64_t windowedLayers = 0;
   /// The first layers, whose attention reaches to the first token.
   int64_t fullLayers = 0;
   bool tied = false;
@@ -55,14 +58,29 @@ struct ModelConfig {
   double ropeTheta = 10000;
   RopeScaling ropeScaling;
 
+  // experts
+  int64_t experts = 0, expertsPerToken = 0, expertFfn = 0, sharedExperts = 0;
+  /// The first layers, which have an ordinary feed-forward part.
+  int64_t denseLayers = 0;
+  /// Widths of narrower products of queries and keys, and of the parts of a
+  /// head. 0: attention has none.
+  int64_t queryRank = 0, keyRank = 0, rotaryWidth = 0, plainWidth = 0,
+          valueWidth = 0;
+  /// Layers after the last one that predict further tokens.
+  int64_t extraPredictions = 0;
+
   /// Tokens of a sample: what was asked for, or the default.
   int64_t sequence = 0;
   /// Differences between Rondo and the file, each with its place.
   std::vector<std::string> warnings;
 };
 
-/// Parameters of the layers by the definition of the model type; what is tied
-/// counts in the embedding. Rondo's layers must have the same number.
+/// The sizes that costs depend on.
+groups::Transformer transformerOf(const ModelConfig &config);
+
+/// Parameters of the layers by the definition of the model type, which has no
+/// experts; what is tied counts in the embedding. Rondo's layers must have the
+/// same number.
 struct ModelParameters {
   int64_t embedding = 0, block = 0, head = 0;
   int64_t total(int64_t blocks) const {

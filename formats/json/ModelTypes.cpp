@@ -5,7 +5,8 @@
 // transformers 5.24.0 and 4.57.6 write for these model types:
 // `to_json_string(use_diff=False)` of GPT2Config, LlamaConfig, MistralConfig,
 // Qwen2Config and Qwen3Config, the common keys of PreTrainedConfig, and the
-// parameters of GenerationConfig, which older files have in config.json.
+// parameters of GenerationConfig, which older files have in config.json; and of
+// MixtralConfig, Qwen3MoeConfig and DeepseekV3Config.
 // Defaults are those of 5.24.0. If they differ from one model type to the next
 // and set a size, the key is required.
 //
@@ -180,6 +181,110 @@ ArrayRef<ModelKey> qwen3Keys() {
   return keys;
 }
 
+/// Of models with experts only costs are known, so their keys have no values
+/// that Rondo cannot compute.
+ModelKey anyValue(const char *name) { return {name, KeyUse::AnyValue}; }
+
+/// The common keys of models with experts.
+ArrayRef<ModelKey> expertsKeys() {
+  using C = ModelConfig;
+  static const ModelKey keys[] = {
+      flag("tie_word_embeddings", &C::tied),
+      required("vocab_size", &C::vocab),
+      required("hidden_size", &C::hidden),
+      required("intermediate_size", &C::ffn),
+      required("num_hidden_layers", &C::layers),
+      required("num_attention_heads", &C::heads),
+      required("max_position_embeddings", &C::positions),
+      required("num_experts_per_tok", &C::expertsPerToken),
+      size("num_key_value_heads", &C::keyHeads),
+      size("head_dim", &C::headWidth),
+      size("sliding_window", &C::window),
+      flag("use_sliding_window", &C::usesWindow),
+      count("max_window_layers", &C::fullLayers),
+      {"layer_types", KeyUse::LayerTypes},
+      fixed("add_cross_attention", isFalse, "a block attends to itself alone"),
+      fixed("is_encoder_decoder", isFalse, "a model is one decoder"),
+      fixed("hidden_act", silu, "experts have three matrices"),
+      {"attention_dropout", KeyUse::AnyValue},
+      anyValue("attention_bias"),
+      anyValue("rms_norm_eps"),
+      anyValue("rope_theta"),
+      anyValue("rope_scaling"),
+      anyValue("rope_parameters"),
+      anyValue("rope_interleave"),
+      anyValue("partial_rotary_factor"),
+      anyValue("quantization_config"),
+      anyValue("output_router_logits"),
+      anyValue("router_aux_loss_coef"),
+      anyValue("router_jitter_noise"),
+      anyValue("norm_topk_prob"),
+      anyValue("pruned_heads"),
+      anyValue("tie_encoder_decoder"),
+      anyValue("per_layer_config"),
+  };
+  return keys;
+}
+
+ArrayRef<ModelKey> mixtralKeys() {
+  static const ModelKey keys[] = {
+      required("num_local_experts", &ModelConfig::experts)};
+  return keys;
+}
+
+constexpr const char *one[] = {"1"}, *emptyList[] = {"[]"};
+
+ArrayRef<ModelKey> qwen3MoeKeys() {
+  using C = ModelConfig;
+  static const ModelKey keys[] = {
+      required("num_experts", &C::experts),
+      required("moe_intermediate_size", &C::expertFfn),
+      fixed("decoder_sparse_step", one, "all layers have experts"),
+      fixed("mlp_only_layers", emptyList, "all layers have experts")};
+  return keys;
+}
+
+ArrayRef<ModelKey> deepseekKeys() {
+  using C = ModelConfig;
+  static const ModelKey keys[] = {
+      required("n_routed_experts", &C::experts),
+      required("moe_intermediate_size", &C::expertFfn),
+      count("n_shared_experts", &C::sharedExperts),
+      count("first_k_dense_replace", &C::denseLayers),
+      required("kv_lora_rank", &C::keyRank),
+      size("q_lora_rank", &C::queryRank),
+      required("qk_rope_head_dim", &C::rotaryWidth),
+      required("qk_nope_head_dim", &C::plainWidth),
+      required("v_head_dim", &C::valueWidth),
+      count("num_nextn_predict_layers", &C::extraPredictions),
+      fixed("moe_layer_freq", one, "all layers after the first have experts"),
+      anyValue("qk_head_dim"),
+      anyValue("n_group"),
+      anyValue("topk_group"),
+      anyValue("topk_method"),
+      anyValue("scoring_func"),
+      anyValue("routed_scaling_factor"),
+      anyValue("aux_loss_alpha"),
+      anyValue("seq_aux"),
+      anyValue("ep_size"),
+      anyValue("auto_map")};
+  return keys;
+}
+
+ModelConfig expertsDefaults() {
+  ModelConfig config;
+  config.architecture = Architecture::Experts;
+  return config;
+}
+
+ModelConfig qwen3MoeDefaults() {
+  ModelConfig config = expertsDefaults();
+  config.window = 4096;
+  config.usesWindow = false;
+  config.fullLayers = 28;
+  return config;
+}
+
 ModelConfig gptDefaults() {
   ModelConfig config;
   config.tied = true;
@@ -232,6 +337,30 @@ ArrayRef<ModelType> modelTypes() {
        positions},
       {"qwen3", common, shared, qwen3Keys(), qwenDefaults(false), hidden, heads,
        positions},
+      {"mixtral",
+       expertsKeys(),
+       {},
+       mixtralKeys(),
+       expertsDefaults(),
+       hidden,
+       heads,
+       positions},
+      {"qwen3_moe",
+       expertsKeys(),
+       {},
+       qwen3MoeKeys(),
+       qwen3MoeDefaults(),
+       hidden,
+       heads,
+       positions},
+      {"deepseek_v3",
+       expertsKeys(),
+       {},
+       deepseekKeys(),
+       expertsDefaults(),
+       hidden,
+       heads,
+       positions},
   };
   return types;
 }
@@ -242,6 +371,34 @@ const ModelKey *ModelType::find(StringRef key) const {
       if (known.name == key)
         return &known;
   return nullptr;
+}
+
+groups::Transformer transformerOf(const ModelConfig &config) {
+  groups::Transformer model;
+  model.layers = config.layers;
+  model.hidden = config.hidden;
+  model.heads = config.heads;
+  model.keyHeads = config.keyHeads;
+  const bool isLatent = config.keyRank > 0;
+  model.queryWidth =
+      isLatent ? config.plainWidth + config.rotaryWidth : config.headWidth;
+  model.valueWidth = isLatent ? config.valueWidth : config.headWidth;
+  model.ffn = config.ffn;
+  model.isGated = config.architecture != Architecture::Gpt;
+  model.vocab = config.vocab;
+  model.sequence = config.sequence;
+  model.isTied = config.tied;
+  model.extraPredictions = config.extraPredictions;
+  model.window = config.window;
+  model.windowedLayers = config.window > 0 ? config.windowedLayers : 0;
+  if (config.architecture == Architecture::Experts)
+    model.experts = groups::Experts{config.experts, config.expertsPerToken,
+                                    config.expertFfn, config.sharedExperts,
+                                    config.denseLayers};
+  if (isLatent)
+    model.latent = groups::LatentAttention{config.queryRank, config.keyRank,
+                                           config.rotaryWidth};
+  return model;
 }
 
 ModelParameters parametersOf(const ModelConfig &config) {

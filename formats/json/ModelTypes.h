@@ -28,6 +28,8 @@ enum class KeyUse : uint8_t {
   RopeParameters,
   /// A list with the kind of attention of each layer.
   LayerTypes,
+  /// Changes values, but neither sizes nor costs.
+  AnyValue,
 };
 
 struct ModelKey {

@@ -39,7 +39,8 @@ rondo::formats::importCluster(const json::Cluster &cluster,
         isDefault(device)
             ? pipe::DeviceAttr()
             : pipe::DeviceAttr::get(context, limit(device.memoryBytes),
-                                    device.flopsPerUs, device.peakFlopsPerUs));
+                                    device.flopsPerUs, device.peakFlopsPerUs),
+        pipe::GroupAttr());
   auto nameOf = [&](int32_t rank) {
     return FlatSymbolRefAttr::get(context, cluster.devices[rank].name);
   };

@@ -103,7 +103,7 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(ModuleOp module,
       pipe::ChannelsAttr(), pipe::LinkAttr());
   builder.setInsertionPointToEnd(&cluster.getBody().emplaceBlock());
   pipe::DeviceOp::create(builder, loc, builder.getStringAttr("d0"),
-                         pipe::DeviceAttr());
+                         pipe::DeviceAttr(), pipe::GroupAttr());
   return addPlanOfAllLayers(model, cluster, target,
                             (model.getSymName() + "_plan").str());
 }

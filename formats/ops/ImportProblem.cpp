@@ -107,12 +107,13 @@ void Importer::writeCluster() {
       hasLink ? figures(problem.link) : pipe::LinkAttr());
   enter(cluster.getBody());
   for (auto [rank, cap] : llvm::enumerate(problem.memoryCaps))
-    pipe::DeviceOp::create(
-        builder, loc, name("d" + Twine(rank)),
-        cap == noMemoryCap
-            ? pipe::DeviceAttr()
-            : pipe::DeviceAttr::get(context, cap, /*flops_per_us=*/0,
-                                    /*peak_flops_per_us=*/0));
+    pipe::DeviceOp::create(builder, loc, name("d" + Twine(rank)),
+                           cap == noMemoryCap
+                               ? pipe::DeviceAttr()
+                               : pipe::DeviceAttr::get(context, cap,
+                                                       /*flops_per_us=*/0,
+                                                       /*peak_flops_per_us=*/0),
+                           pipe::GroupAttr());
   for (const auto &[pair, link] : problem.links)
     pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
                          reference("d" + Twine(pair.second)), figures(link));

@@ -10,7 +10,7 @@
 
 namespace rondo::groups {
 
-enum class Generation : uint8_t { Ampere, Hopper, Blackwell };
+enum class Generation : uint8_t { Ampere, Hopper, Blackwell, BlackwellUltra };
 
 /// Operands of products with the same peak and the same fitted share of it.
 enum class Operands : uint8_t { Bf16, Fp8, MxFp8, Fp4 };
@@ -18,12 +18,12 @@ enum class Operands : uint8_t { Bf16, Fp8, MxFp8, Fp4 };
 /// A device as its data sheet has it. Rates are those of one direction.
 struct DeviceSheet {
   Generation generation = Generation::Hopper;
-  /// Operations a second of dense products of bf16, fp8 and fp4.
-  std::array<double, 3> flops = {};
-  /// Bytes a second.
-  double memoryRate = 0;
-  double linkRate = 0;
-  double networkRate = 0;
+  /// Of dense products of bf16, fp8 and fp4.
+  std::array<int64_t, 3> flopsPerUs = {};
+  int64_t memoryBytesPerUs = 0;
+  /// To all devices of its domain together.
+  int64_t linkBytesPerUs = 0;
+  int64_t networkBytesPerUs = 0;
   int64_t memoryBytes = 0;
 };
 
@@ -45,17 +45,21 @@ struct Machines {
 /// are fitted on published runs; `bench/plans` does it again.
 struct Constants {
   /// The share of the peak that products reach, by generation and operands.
-  std::array<std::array<double, 4>, 3> products = {
+  std::array<std::array<double, 4>, 4> products = {
       {{0.8182, 0.8182, 0.8182, 0.8182},
        {0.6692, 0.7081, 0.7081, 0.7081},
-       {0.4947, 0.4792, 0.7423, 0.3748}}};
+       {0.4947, 0.4792, 0.7423, 0.3748},
+       {0.5650, 0.5473, 0.8477, 0.4280}}};
   /// The share of the bf16 peak that attention's newest kernel reaches.
-  std::array<double, 3> attention = {0.5419, 0.5125, 0.65};
+  std::array<double, 4> attention = {0.5419, 0.5125, 0.65, 0.65};
   /// The share of these rates that each stack reaches, and the seconds that a
   /// layer's forward takes at least, since the host launches its kernels.
   std::array<double, 5> stack = {1, 1, 1.0302, 0.8982, 0.8188};
   std::array<double, 5> launches = {999.3e-6, 150e-6, 400e-6, 1638.1e-6,
                                     400e-6};
+  /// The same of nanotron for each device of a tensor group of more than 2, in
+  /// pipelines over several domains; no published trace says why.
+  double pipelinedTensorLaunches = 0.8e-3;
   /// The same of a layer with experts, and where the host is near.
   double expertLaunches = 3282e-6;
   double nearExpertLaunches = 1500e-6;
@@ -82,6 +86,12 @@ struct Constants {
   double besideMicrobatch = 0.4;
   /// Grouped products of experts reach this share of a product's rate.
   double groupedProducts = 0.468;
+  /// Layers with experts take this many times as long in stacks of 2025, with
+  /// operands of less than 2 bytes.
+  double earlyExperts = 1.39;
+  /// All times of an iteration are multiplied by this, which one measured run
+  /// of the stack gives.
+  double scale = 1;
   /// Seconds of a message of no bytes.
   double messageLatency = 10e-6;
 };

@@ -11,7 +11,7 @@ namespace rondo::groups {
 namespace {
 
 struct PrecisionRow {
-  /// An index of DeviceSheet::flops.
+  /// An index of DeviceSheet::flopsPerUs.
   size_t peak;
   double operandBytes;
   Operands operands;
@@ -37,24 +37,30 @@ double flashShare(Generation generation, int version) {
 
 GroupCosts::GroupCosts(const Transformer &model, const Machines &machines,
                        const Layout &layout, const Execution &execution,
-                       const Constants &constants)
+                       const Constants &constants,
+                       const std::vector<int64_t> &stageLayers)
     : model(model), machines(machines), layout(layout), execution(execution),
-      constants(constants) {
+      constants(constants), listed(stageLayers) {
   const DeviceSheet &device = machines.device;
   const auto generation = size_t(device.generation);
   const auto stack = size_t(execution.stack);
   const PrecisionRow &row = rowOf(execution.precision);
-  productRate = device.flops[row.peak] *
+  productRate = double(device.flopsPerUs[row.peak]) * perSecond *
                 constants.products[generation][size_t(row.operands)] *
                 constants.stack[stack];
-  attentionRate = device.flops[0] * constants.attention[generation] *
-                  constants.stack[stack] *
+  attentionRate = double(device.flopsPerUs[0]) * perSecond *
+                  constants.attention[generation] * constants.stack[stack] *
                   flashShare(device.generation, execution.flashVersion);
-  linkRate = device.linkRate * constants.links;
+  linkRate = double(device.linkBytesPerUs) * perSecond * constants.links;
   networkRate =
-      device.networkRate *
+      double(device.networkBytesPerUs) * perSecond *
       (machines.hasSlowFabric ? constants.slowFabric : constants.network);
+  memoryRate = double(device.memoryBytesPerUs) * perSecond;
   launchTime = constants.launches[stack];
+  if (execution.stack == Stack::Nanotron && layout.pipeline > 1 &&
+      layout.tensor > 2 && layout.devices() > machines.domain)
+    launchTime = std::max(launchTime, constants.pipelinedTensorLaunches *
+                                          double(layout.tensor));
   operandBytes = row.operandBytes;
   gradientBytes = execution.gradientBytes;
   if (gradientBytes == 0)
@@ -69,6 +75,13 @@ GroupCosts::GroupCosts(const Transformer &model, const Machines &machines,
   // Devices of a larger group than there are heads of keys have copies.
   keyHeadsOfDevice =
       std::max(1.0, double(model.keyHeads) / double(layout.tensor));
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts})
+    if (model.hasKind(kind)) {
+      LayerTime &time = times[size_t(kind)];
+      time = timeOfLayer(kind);
+      if (sharesWeights())
+        time.shardMessages = shardMessages(time, kind);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,8 +112,9 @@ double GroupCosts::neighbourTime(double bytes, Group group) const {
   double far = 0;
   if (group.size * group.stride > machines.domain)
     far = std::min(1.0, double(group.stride) / double(machines.domain));
-  return bytes * (far / networkRate + (1 - far) / linkRate) +
-         constants.messageLatency;
+  // A cluster of one domain has no network.
+  const double ofNetwork = far > 0 ? far / networkRate : 0;
+  return bytes * (ofNetwork + (1 - far) / linkRate) + constants.messageLatency;
 }
 
 /// A product of rows x inner and inner x columns: its operations at the share
@@ -111,11 +125,11 @@ double GroupCosts::productTime(double rows, double inner, double columns,
          constants.operandTraffic *
              (operandBytes * (rows * inner + inner * columns) +
               2 * rows * columns) /
-             machines.device.memoryRate;
+             memoryRate;
 }
 
 double GroupCosts::trafficTime(double bytes) const {
-  return constants.elementTraffic * bytes / machines.device.memoryRate;
+  return constants.elementTraffic * bytes / memoryRate;
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,11 +144,14 @@ double GroupCosts::attentionProducts() const {
     return output + productTime(tokens, hidden,
                                 (headsOfDevice + 2 * keyHeadsOfDevice) * width);
   const LatentAttention &latent = *model.latent;
-  return output +
-         productTime(
-             tokens, hidden,
-             double(latent.queryRank + latent.keyRank + latent.rotaryWidth)) +
-         productTime(tokens, double(latent.queryRank), headsOfDevice * width) +
+  const double narrow = double(latent.keyRank + latent.rotaryWidth);
+  const double queries = headsOfDevice * width;
+  const double ofQueries =
+      latent.queryRank > 0
+          ? productTime(tokens, hidden, double(latent.queryRank) + narrow) +
+                productTime(tokens, double(latent.queryRank), queries)
+          : productTime(tokens, hidden, queries + narrow);
+  return output + ofQueries +
          productTime(tokens, double(latent.keyRank),
                      headsOfDevice *
                          double(model.queryWidth - latent.rotaryWidth +
@@ -260,8 +277,8 @@ double GroupCosts::recomputeTime(const LayerTime &time, double products,
   case Recompute::Full:
     return time.allForward();
   case Recompute::Layers:
-    return time.allForward() * double(layout.recomputedLayers) *
-           double(layout.pipeline) / double(model.layers);
+    return time.allForward() * double(layout.recomputedLayers) /
+           double(model.layers);
   case Recompute::NormsAndActivations:
     return elements;
   case Recompute::PerOperation:
@@ -270,7 +287,7 @@ double GroupCosts::recomputeTime(const LayerTime &time, double products,
   return 0;
 }
 
-LayerTime GroupCosts::layerTime(LayerKind kind) const {
+LayerTime GroupCosts::timeOfLayer(LayerKind kind) const {
   const bool isDense = kind == LayerKind::Dense;
   const auto hidden = double(model.hidden);
   double products = attentionProducts();
@@ -287,9 +304,12 @@ LayerTime GroupCosts::layerTime(LayerKind kind) const {
 
   // A token attends to half of the sequence on average, or to a window.
   const auto sequence = double(model.sequence);
-  const double attended =
-      sequence * (1 - model.windowShare) +
-      model.windowShare * 2 * double(std::min(model.window, model.sequence));
+  const double window = model.window > 0
+                            ? double(std::min(model.window, model.sequence))
+                            : sequence;
+  const double windowed = double(model.windowedLayers) / double(model.layers);
+  const double attended = sequence * (1 - windowed) +
+                          windowed * (2 * window - window * window / sequence);
   const double operations = tokens * attended * headsOfDevice *
                             double(model.queryWidth + model.valueWidth);
   double core = operations / attentionRate, coreGrad = 2.5 * core;
@@ -310,8 +330,15 @@ LayerTime GroupCosts::layerTime(LayerKind kind) const {
   time.forward = std::max(products + elements + core, launches);
   time.backward =
       std::max(2 * products + 2 * elements + coreGrad, 1.5 * launches);
-  if (!isDense)
+  time.weightGrad = std::min(products, time.backward / 2);
+  if (!isDense) {
     time.expertMessages = expertMessages();
+    if (execution.release < 2026 && operandBytes < 2) {
+      time.forward *= constants.earlyExperts;
+      time.backward *= constants.earlyExperts;
+      time.weightGrad *= constants.earlyExperts;
+    }
+  }
   addTensorMessages(time, kind);
   addContextMessages(time, core, coreGrad);
   time.recompute = recomputeTime(time, products, elements, core);

@@ -20,6 +20,8 @@ struct LayerTime {
   double forward = 0;
   /// Input and weight gradients.
   double backward = 0;
+  /// The part of the backward that makes weight gradients.
+  double weightGrad = 0;
   /// The time of recomputation, which is part of the backward.
   double recompute = 0;
   double tensorForward = 0, tensorBackward = 0;
@@ -49,26 +51,57 @@ struct IterationTime {
   double optimizer = 0;
 };
 
-/// Bytes of the fullest device.
+/// One micro-batch of a stage, with messages inside its group. Recomputation is
+/// part of the input gradient.
+struct StageCosts {
+  double forward = 0, inputGrad = 0, weightGrad = 0;
+  /// Bytes of a device that the forward keeps for the backward.
+  double activations = 0;
+};
+
+/// Bytes of a device.
 struct DeviceMemory {
   double state = 0, activations = 0, other = 0;
   double total() const { return state + activations + other; }
 };
 
 /// Costs of one layout; the layout must have no fault(), and fill the machines.
+/// Listed layers of stages take the place of the layout's own cut.
 class GroupCosts {
 public:
   GroupCosts(const Transformer &model, const Machines &machines,
              const Layout &layout, const Execution &execution,
-             const Constants &constants);
+             const Constants &constants,
+             const std::vector<int64_t> &stageLayers = {});
 
-  /// Without messages of shared weights, which an iteration decides.
-  LayerTime layerTime(LayerKind kind) const;
+  const LayerTime &layerTime(LayerKind kind) const {
+    return times[size_t(kind)];
+  }
   IterationTime iterationTime() const;
+  /// Layers of each stage, in the order of the model; stage s is on rank
+  /// s % pipeline.
+  std::vector<int64_t> stageLayers() const;
+  /// Floating-point operations a second that large products reach.
+  double flopsPerSecond() const { return productRate; }
+  /// Of the fullest device.
   DeviceMemory memory() const;
+  /// Of the devices of a rank of the pipeline.
+  DeviceMemory memoryOfRank(int64_t rank) const;
+  /// By stage, in the order of the model; without what happens once an
+  /// iteration.
+  std::vector<StageCosts> stageCosts() const;
+  /// Bytes of a device's message to the next stage.
+  double messageBytes() const;
+  /// Bytes a second of such a message, after messageLatency().
+  double messageRate() const;
+  double messageLatency() const { return constants.messageLatency; }
 
 private:
+  /// Without messages of shared weights.
+  LayerTime timeOfLayer(LayerKind kind) const;
   struct Weights;
+  /// Microseconds.
+  static constexpr double perSecond = 1e6;
   /// A group of `size` devices whose ranks are `stride` apart.
   struct Group {
     int64_t size = 1;
@@ -95,11 +128,13 @@ private:
 
   double headTime() const;
   double embeddingTime() const;
-  double longestRank(const std::vector<double> &ranks, const LayerTime &dense,
-                     const LayerTime &experts) const;
+  std::vector<RankLayers> cut() const;
   double gradientSums(double longest, const Weights &weights) const;
   Weights weightsOfRank(const RankLayers &layers) const;
   double activationsOfLayer(LayerKind kind, bool isKept) const;
+  Group stageGroup() const {
+    return {layout.pipeline, layout.tensor * layout.context * layout.data};
+  }
   bool sharesWeights() const;
   Group dataGroup() const;
   Group expertDataGroup() const;
@@ -109,10 +144,12 @@ private:
   const Layout &layout;
   const Execution &execution;
   const Constants &constants;
+  /// The layers of each stage; empty: as the layout says.
+  const std::vector<int64_t> listed;
 
   /// Operations a second of products and of attention.
   double productRate = 0, attentionRate = 0;
-  double linkRate = 0, networkRate = 0;
+  double linkRate = 0, networkRate = 0, memoryRate = 0;
   double launchTime = 0;
   int64_t gradientBytes = 4;
   /// Bytes of a product's operand.
@@ -122,6 +159,8 @@ private:
   /// Devices that share what is between products.
   double sequenceShare = 1;
   double headsOfDevice = 0, keyHeadsOfDevice = 0;
+  /// Of a layer of each kind that the model has, by LayerKind.
+  LayerTime times[2];
 };
 
 } // namespace rondo::groups

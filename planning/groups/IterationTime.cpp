@@ -56,8 +56,10 @@ double GroupCosts::shardMessages(const LayerTime &time, LayerKind kind) const {
   double gather = gatherTime(2 * double(weights.shared) / double(layout.tensor),
                              dataGroup());
   if (weights.experts > 0)
-    gather += gatherTime(2 * double(weights.experts) / double(layout.expert),
-                         expertDataGroup());
+    gather += gatherTime(
+        2 * double(weights.experts) /
+            double(layout.expert > 1 ? layout.expert : layout.tensor),
+        expertDataGroup());
   const double reduce = gather * double(gradientBytes) / 2;
   const double least = constants.visibleSums;
   const double forward = std::max(least * gather, gather - time.allForward());
@@ -72,7 +74,7 @@ double GroupCosts::shardMessages(const LayerTime &time, LayerKind kind) const {
 double GroupCosts::headTime() const {
   const double columns = double(model.vocab) / double(layout.tensor);
   const double bf16Rate =
-      machines.device.flops[0] *
+      double(machines.device.flopsPerUs[0]) * perSecond *
       constants.products[size_t(machines.device.generation)][0];
   double time = 3 * productTime(tokens, double(model.hidden), columns) *
                     (operandBytes < 2 ? productRate / bf16Rate : 1) +
@@ -88,44 +90,59 @@ double GroupCosts::embeddingTime() const {
   return trafficTime(8 * tokens * double(model.hidden));
 }
 
-/// The slowest rank of the cut into runs of layers whose slowest rank is
-/// fastest: bisection, a run as long as it may be.
-static double bestCut(const std::vector<double> &times, int64_t ranks) {
-  double sum = 0, largest = 0;
-  for (double time : times) {
-    sum += time;
-    largest = std::max(largest, time);
-  }
-  double low = std::max(largest, sum / double(ranks)), high = sum;
-  for (int round = 0; round < 40; ++round) {
-    const double middle = (low + high) / 2;
-    int64_t runs = 1;
-    double run = 0;
-    for (double time : times) {
-      if (run + time > middle) {
-        ++runs;
-        run = 0;
-      }
-      run += time;
+std::vector<int64_t> GroupCosts::stageLayers() const {
+  if (!listed.empty())
+    return listed;
+  const int64_t ranks = layout.pipeline, stages = ranks * layout.chunks;
+  std::vector<int64_t> counts(size_t(stages), 0);
+  if (!layout.isBalanced || ranks == 1) {
+    const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+    for (int64_t stage = 0; stage < stages; ++stage) {
+      const RankLayers &layers = cut[size_t(stage % ranks)];
+      const int64_t all = layers.dense + layers.experts;
+      const bool hasMore = stage / ranks < all % layout.chunks;
+      counts[size_t(stage)] = all / layout.chunks + (hasMore ? 1 : 0);
     }
-    (runs <= ranks ? high : low) = middle;
+    return counts;
   }
-  return high;
+  // Layer by layer to the rank with the least work, and there to the shortest
+  // stage. Layers of two kinds count as their average.
+  double average = 0;
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
+    const int64_t count = kind == LayerKind::Dense
+                              ? model.numDense()
+                              : model.layers - model.numDense();
+    average += double(count) * times[size_t(kind)].total();
+  }
+  average /= double(model.layers);
+  std::vector<double> work(size_t(ranks), 0);
+  work.front() += embeddingTime();
+  work.back() += headTime() + double(model.extraPredictions) *
+                                  times[size_t(model.extraKind())].total();
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    const int64_t rank =
+        std::min_element(work.begin(), work.end()) - work.begin();
+    int64_t shortest = rank;
+    for (int64_t stage = rank; stage < stages; stage += ranks)
+      if (counts[size_t(stage)] < counts[size_t(shortest)])
+        shortest = stage;
+    ++counts[size_t(shortest)];
+    work[size_t(rank)] += average;
+  }
+  return counts;
 }
 
-double GroupCosts::longestRank(const std::vector<double> &ranks,
-                               const LayerTime &dense,
-                               const LayerTime &experts) const {
-  if (!layout.isBalanced || layout.pipeline == 1)
-    return *std::max_element(ranks.begin(), ranks.end());
-  std::vector<double> layers = {embeddingTime()};
-  for (int64_t layer = 0; layer < model.layers; ++layer)
-    layers.push_back(model.kindOf(layer) == LayerKind::Dense ? dense.total()
-                                                             : experts.total());
-  for (int64_t extra = 0; extra < model.extraPredictions; ++extra)
-    layers.push_back(experts.total());
-  layers.push_back(headTime());
-  return bestCut(layers, layout.pipeline);
+std::vector<RankLayers> GroupCosts::cut() const {
+  if (!layout.isBalanced && listed.empty())
+    return layersOfRanks(model, layout);
+  std::vector<RankLayers> ranks(size_t(layout.pipeline));
+  int64_t layer = 0, stage = 0;
+  for (int64_t count : stageLayers()) {
+    RankLayers &rank = ranks[size_t(stage++ % layout.pipeline)];
+    for (int64_t end = layer + count; layer < end; ++layer)
+      ++(model.kindOf(layer) == LayerKind::Dense ? rank.dense : rank.experts);
+  }
+  return ranks;
 }
 
 /// Sums of gradients and gathers of weights once an iteration; the work of one
@@ -147,17 +164,8 @@ double GroupCosts::gradientSums(double longest, const Weights &weights) const {
 }
 
 IterationTime GroupCosts::iterationTime() const {
-  LayerTime times[2];
-  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts})
-    if (model.hasKind(kind)) {
-      LayerTime &time = times[size_t(kind)];
-      time = layerTime(kind);
-      if (sharesWeights())
-        time.shardMessages = shardMessages(time, kind);
-    }
   const LayerTime &dense = times[0], &experts = times[1];
-
-  const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+  const std::vector<RankLayers> cut = this->cut();
   std::vector<double> ranks;
   Weights weights;
   for (const RankLayers &layers : cut) {
@@ -167,10 +175,11 @@ IterationTime GroupCosts::iterationTime() const {
     weights.shared = std::max(weights.shared, own.shared);
     weights.experts = std::max(weights.experts, own.experts);
   }
-  ranks.back() += double(model.extraPredictions) * experts.total();
+  ranks.back() +=
+      double(model.extraPredictions) * layerTime(model.extraKind()).total();
   ranks.front() += embeddingTime();
   ranks.back() += headTime();
-  const double longest = longestRank(ranks, dense, experts);
+  const double longest = *std::max_element(ranks.begin(), ranks.end());
   const double sum = std::accumulate(ranks.begin(), ranks.end(), 0.0);
   const auto microbatches = double(layout.microbatches());
   const auto pipeline = double(layout.pipeline), chunks = double(layout.chunks);
@@ -179,9 +188,7 @@ IterationTime GroupCosts::iterationTime() const {
   time.bubble = (sum - longest) / chunks;
   time.imbalance = microbatches * (longest - sum / pipeline);
   if (layout.pipeline > 1) {
-    const double message = neighbourTime(
-        tokens * double(model.hidden) * 2 / double(layout.tensor),
-        {layout.pipeline, layout.tensor * layout.context * layout.data});
+    const double message = neighbourTime(messageBytes(), stageGroup());
     const double visible =
         layout.chunks > 1 ? constants.visibleStageMessages : 1;
     time.stageMessages = microbatches * 2 * message * chunks * visible +
@@ -198,7 +205,7 @@ IterationTime GroupCosts::iterationTime() const {
   const auto expertShares =
       double(layout.zero > 0 ? expertDataGroup().size : 1);
   time.optimizer = (weights.shared / shares + weights.experts / expertShares) *
-                       30 / machines.device.memoryRate / 0.7 +
+                       30 / memoryRate / 0.7 +
                    3e-3;
   time.total = microbatches * longest + time.bubble + time.stageMessages +
                sums + time.optimizer;
@@ -222,6 +229,11 @@ IterationTime GroupCosts::iterationTime() const {
   time.dataParallel = sums + ofFirst([](const LayerTime &layer) {
                         return layer.shardMessages;
                       });
+  for (double *part :
+       {&time.total, &time.work, &time.recompute, &time.tensor, &time.context,
+        &time.expert, &time.bubble, &time.imbalance, &time.stageMessages,
+        &time.dataParallel, &time.optimizer})
+    *part *= constants.scale;
   return time;
 }
 
@@ -235,7 +247,10 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
   const auto hidden = double(model.hidden);
   const auto tensor = double(layout.tensor);
   const double kept = hidden / sequenceShare;
-  const double inner = 2 * double(model.numInner()) + 2;
+  // Where SwiGLU is several kernels, the activation's output is kept as well.
+  const double inner =
+      2 * double(model.numInner()) + 2 +
+      (execution.stack == Stack::Other && model.isGated ? 2 : 0);
   // Columns of the feed-forward part, of all experts of a token.
   double columns = double(model.ffn) / tensor;
   double bytes =
@@ -243,6 +258,9 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
       2 * (headsOfDevice * double(model.queryWidth) +
            keyHeadsOfDevice * double(model.queryWidth + model.valueWidth)) +
       2 * headsOfDevice * double(model.valueWidth);
+  // Norms of several kernels keep what is between them in 4 bytes.
+  if (!execution.hasFusedNorms)
+    bytes += 12 * kept;
   if (kind == LayerKind::Dense) {
     bytes += inner * columns;
   } else {
@@ -270,9 +288,8 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
     bytes = input;
     break;
   case Recompute::Layers:
-    bytes += (input - bytes) *
-             std::min(1.0, double(layout.recomputedLayers * layout.pipeline) /
-                               double(model.layers));
+    bytes += (input - bytes) * std::min(1.0, double(layout.recomputedLayers) /
+                                                 double(model.layers));
     break;
   case Recompute::NormsAndActivations:
     bytes -= 4 * kept + 2 * columns;
@@ -285,76 +302,127 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
 }
 
 DeviceMemory GroupCosts::memory() const {
-  const std::vector<RankLayers> cut = layersOfRanks(model, layout);
+  DeviceMemory fullest;
+  for (int64_t rank = 0; rank < layout.pipeline; ++rank) {
+    const DeviceMemory memory = memoryOfRank(rank);
+    if (memory.total() > fullest.total())
+      fullest = memory;
+  }
+  return fullest;
+}
+
+DeviceMemory GroupCosts::memoryOfRank(int64_t rank) const {
   const int64_t pipeline = layout.pipeline;
   const double embedding =
       double(model.vocab) * double(model.hidden) / double(layout.tensor);
   const auto shares = double(dataGroup().size),
              expertShares = double(expertDataGroup().size);
-  const double gradient = execution.gradientBytes ? execution.gradientBytes : 4;
+  const bool isOther = execution.stack == Stack::Other;
+  const double gradient = execution.gradientBytes ? execution.gradientBytes
+                          : isOther               ? 2
+                                                  : 4;
   const double optimizer = 12, weight = 2;
   const bool isFsdp = execution.stack == Stack::Fsdp;
   const auto microbatches = double(layout.microbatches());
 
-  DeviceMemory fullest;
-  for (int64_t rank = 0; rank < pipeline; ++rank) {
-    const RankLayers &layers = cut[size_t(rank)];
-    Weights own = weightsOfRank(layers);
-    if (rank == 0)
-      own.shared += embedding;
-    if (rank == pipeline - 1 && !(pipeline == 1 && model.isTied))
-      own.shared += embedding;
-    const double all = own.shared + own.experts;
-    const double shared = own.shared / shares + own.experts / expertShares;
-    const int64_t counts[] = {layers.dense, layers.experts};
+  RankLayers layers = cut()[size_t(rank)];
+  if (rank == pipeline - 1)
+    (model.experts ? layers.experts : layers.dense) += model.extraPredictions;
+  Weights own = weightsOfRank(layers);
+  if (rank == 0)
+    own.shared += embedding;
+  if (rank == pipeline - 1 && !(pipeline == 1 && model.isTied))
+    own.shared += embedding;
+  const double all = own.shared + own.experts;
+  const double shared = own.shared / shares + own.experts / expertShares;
+  const int64_t counts[] = {layers.dense, layers.experts};
 
-    DeviceMemory memory;
-    double largestLayer = 0, ofRecomputed = 0;
-    for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
-      const int64_t count = counts[size_t(kind)];
-      if (count == 0)
-        continue;
-      const LayerWeights weights = weightsOf(model, kind);
-      largestLayer =
-          std::max(largestLayer, double(weights.shared + weights.experts));
-      const int64_t onDevice =
-          std::max<int64_t>(0, count - execution.offloadedLayers);
-      memory.activations +=
-          double(onDevice) * activationsOfLayer(kind, /*isKept=*/true);
-      if (layout.recompute == Recompute::Full ||
-          layout.recompute == Recompute::PerOperation)
-        ofRecomputed = activationsOfLayer(kind, /*isKept=*/false);
-    }
-    if (layout.zero == 3)
-      // Two layers are gathered at a time, in 4 bytes; with a pipeline all
-      // stay.
-      memory.state = (weight + 2 + optimizer) * shared +
-                     4 * 2 * largestLayer / double(layout.tensor) +
-                     (pipeline > 1 ? weight * all : 0);
-    else if (layout.zero == 2)
-      memory.state = weight * all + (gradient + optimizer) * shared;
-    else
-      memory.state = (weight + gradient) * all +
-                     optimizer * (layout.zero == 1 ? shared : all);
-    // Micro-batches in flight; several chunks hold more on the first rank.
-    double held = double(pipeline - rank);
-    if (rank == 0 && layout.chunks > 1)
-      held += double(pipeline - 1) / double(layout.chunks);
-    held = std::min(microbatches, held);
-    memory.activations = memory.activations * held + ofRecomputed;
-    memory.other = 3e9;
-    if (rank == pipeline - 1) {
-      const double logits =
-          tokens * double(model.vocab) / double(layout.tensor);
-      memory.other += (isFsdp ? 12 : 8) * logits;
-      // torch.distributed.pipelining keeps the outputs of all micro-batches.
-      if (isFsdp && pipeline > 1)
-        memory.other += 6 * microbatches * logits;
-    }
-    if (memory.total() > fullest.total())
-      fullest = memory;
+  DeviceMemory memory;
+  double largestLayer = 0, ofRecomputed = 0;
+  for (LayerKind kind : {LayerKind::Dense, LayerKind::Experts}) {
+    const int64_t count = counts[size_t(kind)];
+    if (count == 0)
+      continue;
+    const LayerWeights weights = weightsOf(model, kind);
+    largestLayer =
+        std::max(largestLayer, double(weights.shared + weights.experts));
+    const int64_t onDevice =
+        std::max<int64_t>(0, count - execution.offloadedLayers);
+    memory.activations +=
+        double(onDevice) * activationsOfLayer(kind, /*isKept=*/true);
+    if (layout.recompute == Recompute::Full ||
+        layout.recompute == Recompute::Layers ||
+        layout.recompute == Recompute::PerOperation)
+      ofRecomputed = activationsOfLayer(kind, /*isKept=*/false);
   }
-  return fullest;
+  if (layout.zero == 3)
+    // Two layers are gathered at a time, in 4 bytes; with a pipeline all
+    // stay.
+    memory.state = (weight + 2 + optimizer) * shared +
+                   4 * 2 * largestLayer / double(layout.tensor) +
+                   (pipeline > 1 ? weight * all : 0);
+  else if (layout.zero == 2)
+    memory.state = weight * all + (gradient + optimizer) * shared;
+  else
+    memory.state = (weight + gradient) * all +
+                   optimizer * (layout.zero == 1 ? shared : all);
+  // Micro-batches in flight; several chunks hold more on the first rank.
+  double held = double(pipeline - rank);
+  if (rank == 0 && layout.chunks > 1)
+    held += double(pipeline - 1) / double(layout.chunks);
+  held = std::min(microbatches, held);
+  memory.activations = memory.activations * held + ofRecomputed;
+  memory.other = isOther ? 6e9 : 3e9;
+  if (rank == pipeline - 1) {
+    // A loss that is not parallel over the vocabulary gathers its logits.
+    const double logits =
+        tokens * double(model.vocab) / (isOther ? 1 : double(layout.tensor));
+    memory.other += (isFsdp || isOther ? 12 : 8) * logits;
+    // torch.distributed.pipelining keeps the outputs of all micro-batches.
+    if (isFsdp && pipeline > 1)
+      memory.other += 6 * microbatches * logits;
+  }
+  return memory;
+}
+
+double GroupCosts::messageBytes() const {
+  return tokens * double(model.hidden) * 2 / double(layout.tensor);
+}
+
+double GroupCosts::messageRate() const {
+  const double bytes = messageBytes();
+  return bytes / (neighbourTime(bytes, stageGroup()) - messageLatency());
+}
+
+std::vector<StageCosts> GroupCosts::stageCosts() const {
+  std::vector<StageCosts> stages;
+  int64_t layer = 0;
+  for (int64_t count : stageLayers()) {
+    StageCosts stage;
+    for (const int64_t end = layer + count; layer < end; ++layer) {
+      const LayerKind kind = model.kindOf(layer);
+      const LayerTime &time = layerTime(kind);
+      stage.forward += time.allForward();
+      stage.inputGrad += time.allBackward() - time.weightGrad;
+      stage.weightGrad += time.weightGrad + time.shardMessages;
+      stage.activations += activationsOfLayer(kind, /*isKept=*/true);
+    }
+    stages.push_back(stage);
+  }
+  stages.front().forward += embeddingTime() / 2;
+  stages.front().weightGrad += embeddingTime() / 2;
+  // The head has a product each for F, I and W.
+  double head = headTime();
+  if (model.extraPredictions > 0)
+    head +=
+        double(model.extraPredictions) * layerTime(model.extraKind()).total();
+  stages.back().forward += head / 3;
+  stages.back().inputGrad += head / 3;
+  stages.back().weightGrad += head / 3;
+  for (StageCosts &stage : stages)
+    for (double *part : {&stage.forward, &stage.inputGrad, &stage.weightGrad})
+      *part *= constants.scale;
+  return stages;
 }
 
 } // namespace rondo::groups

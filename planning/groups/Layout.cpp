@@ -53,8 +53,12 @@ std::string pipelineFault(const Transformer &model, const Layout &layout) {
            std::to_string(layout.pipeline) +
            " ranks with several chunks need a multiple of as many";
   const int64_t stages = layout.pipeline * layout.chunks;
-  if (model.layers % stages != 0 && (model.layers + 2) % stages != 0 &&
-      !(model.experts && stages <= model.layers))
+  if (layout.isBalanced && stages > model.layers + 2)
+    return std::to_string(stages) + " stages for " +
+           std::to_string(model.layers) +
+           " layers, an embedding and a head leave some without any";
+  if (!layout.isBalanced && model.layers % stages != 0 &&
+      (model.layers + 2) % stages != 0)
     return std::to_string(model.layers) + " layers, or " +
            std::to_string(model.layers + 2) +
            " with embedding and head, do not divide into " +
@@ -83,6 +87,15 @@ std::string fault(const Transformer &model, const Layout &layout) {
           : indivisible(model.sequence, "tokens", 2 * layout.context,
                         "parts, two a device of a context "
                         "group"),
+      !layout.sequenceParallel
+          ? ""
+          : indivisible(model.sequence, "tokens",
+                        layout.tensor * layout.context,
+                        "parts, one a device of the tensor and context groups"),
+      layout.expert == 1 || model.experts
+          ? ""
+          : "an expert group of " + std::to_string(layout.expert) +
+                " devices needs a model with experts",
       indivisible(layout.globalBatch, "samples",
                   layout.data * layout.microbatch,
                   "samples of all replicas' micro-batches"),
@@ -100,6 +113,14 @@ std::string fault(const Transformer &model, const Layout &layout) {
       std::find_if(std::begin(faults), std::end(faults),
                    [](const std::string &text) { return !text.empty(); });
   return first == std::end(faults) ? "" : *first;
+}
+
+Execution effective(Execution execution, const Layout &layout) {
+  execution.overlapsTensor &= layout.tensor > 1 && layout.sequenceParallel;
+  execution.overlapsExperts &= layout.expert > 1 &&
+                               (layout.pipeline == 1 || layout.chunks > 1) &&
+                               layout.recompute == Recompute::None;
+  return execution;
 }
 
 std::vector<RankLayers> layersOfRanks(const Transformer &model,

@@ -93,9 +93,16 @@ struct Execution {
   bool overlapsExperts = false;
   /// The bytes of a gradient that is summed; 0: the stack's default.
   int gradientBytes = 0;
+  /// The year of the stack's release: layers with experts became faster.
+  int release = 2026;
   /// Layers of a rank whose activations leave the device.
   int64_t offloadedLayers = 0;
 };
+
+/// The choices without overlap of messages that the layout does not have:
+/// tensor groups of one device, or experts without a group or another
+/// micro-batch at work.
+Execution effective(Execution execution, const Layout &layout);
 
 /// Why no stack runs the layout, with the numbers and the rule; empty if it can
 /// be run. The rules are those that Megatron Core 0.19 and torchtitan 0.3

@@ -4,7 +4,9 @@
 #include "planning/groups/LayoutSearch.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace rondo::groups {
 
@@ -28,9 +30,20 @@ public:
   FoundLayouts take(size_t rows);
 
 private:
+  int64_t maxSamples() const {
+    return space.microbatch.empty()
+               ? 16
+               : *std::max_element(space.microbatch.begin(),
+                                   space.microbatch.end());
+  }
   void tryChunks(Layout layout);
   void tryState(const Layout &layout);
-  void tryOne(const Layout &layout);
+  /// The fewest layers that have to recompute, as many in each stage; 0 if
+  /// none has to, or all have.
+  int64_t fewestRecomputed(Layout layout) const;
+  /// Whether it fits.
+  bool tryOne(const Layout &layout);
+  void tryBalanced(Layout layout);
 
   const Transformer &model;
   const Machines &machines;
@@ -63,9 +76,12 @@ void LayoutSearch::run() {
         for (int64_t expert : divisorsOf(devices / pipeline, maxExpert)) {
           layout.expert = expert;
           for (int64_t samples :
-               divisorsOf(space.globalBatch / layout.data, 16)) {
+               divisorsOf(space.globalBatch / layout.data, maxSamples())) {
             layout.microbatch = samples;
-            tryChunks(layout);
+            if (space.microbatch.empty() ||
+                std::count(space.microbatch.begin(), space.microbatch.end(),
+                           samples))
+              tryChunks(layout);
           }
         }
       }
@@ -76,6 +92,13 @@ void LayoutSearch::tryChunks(Layout layout) {
   for (int64_t chunks = 1; chunks <= most; ++chunks) {
     layout.chunks = chunks;
     layout.zero = 0;
+    layout.isBalanced = false;
+    if (fault(model, layout).empty()) {
+      tryState(layout);
+      continue;
+    }
+    // Perhaps only the even cut is at fault.
+    layout.isBalanced = true;
     if (fault(model, layout).empty())
       tryState(layout);
   }
@@ -95,23 +118,68 @@ void LayoutSearch::tryState(const Layout &layout) {
       tried.recompute = recompute;
       if (zero == 3 && !fault(model, tried).empty())
         continue;
-      tryOne(tried);
+      if (recompute == Recompute::Layers)
+        tried.recomputedLayers = fewestRecomputed(tried);
+      if (recompute == Recompute::Layers && tried.recomputedLayers == 0)
+        continue;
+      const bool fits = tryOne(tried);
+      // The head makes the last rank of an even cut the slowest.
+      if (fits && tried.pipeline > 1 && !tried.isBalanced)
+        tryBalanced(tried);
     }
   }
 }
 
-void LayoutSearch::tryOne(const Layout &layout) {
+int64_t LayoutSearch::fewestRecomputed(Layout layout) const {
+  const int64_t stages = layout.pipeline * layout.chunks;
+  auto fits = [&](int64_t layers) {
+    layout.recomputedLayers = layers;
+    return GroupCosts(model, machines, layout, space.execution, constants)
+               .memory()
+               .total() <=
+           space.memoryShare * double(machines.device.memoryBytes);
+  };
+  // Less memory the more layers recompute.
+  int64_t low = 0, high = (model.layers - 1) / stages;
+  if (model.layers % stages != 0 || high == 0 || fits(0) ||
+      !fits(high * stages))
+    return 0;
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    (fits(middle * stages) ? high : low) = middle;
+  }
+  return high * stages;
+}
+
+bool LayoutSearch::tryOne(const Layout &layout) {
   ++legal;
-  const GroupCosts costs(model, machines, layout, space.execution, constants);
+  const Execution execution = effective(space.execution, layout);
+  const GroupCosts costs(model, machines, layout, execution, constants);
   const DeviceMemory memory = costs.memory();
   const double room = space.memoryShare * double(machines.device.memoryBytes);
   if (memory.total() > room) {
     if (!nearest || memory.total() < nearest->memory.total())
       nearest = {layout, {}, memory};
-    return;
+    return false;
   }
   ++fit;
   found.push_back({layout, costs.iterationTime(), memory});
+  return true;
+}
+
+/// Takes the place of the even cut, which is found.back(), if it is worth its
+/// longer command line.
+void LayoutSearch::tryBalanced(Layout layout) {
+  constexpr double leastGain = 0.01;
+  layout.isBalanced = true;
+  const Execution execution = effective(space.execution, layout);
+  const GroupCosts costs(model, machines, layout, execution, constants);
+  const DeviceMemory memory = costs.memory();
+  const IterationTime time = costs.iterationTime();
+  const double room = space.memoryShare * double(machines.device.memoryBytes);
+  if (memory.total() <= room &&
+      time.total < found.back().time.total * (1 - leastGain))
+    found.back() = {layout, time, memory};
 }
 
 FoundLayouts LayoutSearch::take(size_t rows) {
@@ -122,6 +190,11 @@ FoundLayouts LayoutSearch::take(size_t rows) {
     result.nearest = nearest;
     return result;
   }
+  const GroupCosts any(model, machines, found.front().layout, space.execution,
+                       constants);
+  result.leastTime = flopsOfToken(model) * double(model.sequence) *
+                     double(space.globalBatch) /
+                     (any.flopsPerSecond() * double(machines.devices()));
   double least = found.front().time.total;
   for (const FoundLayout &one : found)
     least = std::min(least, one.time.total);
@@ -144,6 +217,23 @@ FoundLayouts LayoutSearch::take(size_t rows) {
 }
 
 } // namespace
+
+LargestPart largestPart(const IterationTime &time) {
+  const std::pair<const char *, double> parts[] = {
+      {"recomputation", time.recompute},
+      {"tensor messages", time.tensor},
+      {"context messages", time.context},
+      {"expert messages", time.expert},
+      {"bubble", time.bubble},
+      {"imbalance", time.imbalance},
+      {"stage messages", time.stageMessages},
+      {"sums of gradients", time.dataParallel},
+      {"optimizer", time.optimizer}};
+  const auto *largest = std::max_element(
+      std::begin(parts), std::end(parts),
+      [](const auto &a, const auto &b) { return a.second < b.second; });
+  return {largest->first, largest->second / time.total};
+}
 
 FoundLayouts searchLayouts(const Transformer &model, const Machines &machines,
                            const LayoutSpace &space, const Constants &constants,

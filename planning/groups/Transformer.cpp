@@ -13,8 +13,11 @@ static int64_t attentionWeights(const Transformer &model) {
                      model.keyHeads * (model.queryWidth + model.valueWidth)) +
            output;
   const LatentAttention &latent = *model.latent;
-  return hidden * (latent.queryRank + latent.keyRank + latent.rotaryWidth) +
-         latent.queryRank * heads * model.queryWidth +
+  const int64_t queries =
+      latent.queryRank > 0
+          ? latent.queryRank * (hidden + heads * model.queryWidth)
+          : hidden * heads * model.queryWidth;
+  return queries + hidden * (latent.keyRank + latent.rotaryWidth) +
          latent.keyRank * heads *
              (model.queryWidth - latent.rotaryWidth + model.valueWidth) +
          output;

@@ -31,6 +31,7 @@ struct Experts {
 /// Attention whose queries, keys and values go through narrower products
 /// (DeepSeek-V2, arXiv:2405.04434, section 2.1).
 struct LatentAttention {
+  /// 0: queries have one product.
   int64_t queryRank = 0;
   int64_t keyRank = 0;
   /// Part of a head's width with rotary embedding, one for all heads.
@@ -57,8 +58,8 @@ struct Transformer {
   bool hasDropout = false;
   /// Layers after the last one that predict further tokens, each with a head.
   int64_t extraPredictions = 0;
-  /// The share of layers that attend to the last `window` tokens only.
-  double windowShare = 0;
+  /// Layers that attend to the last `window` tokens only.
+  int64_t windowedLayers = 0;
   int64_t window = 0;
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
@@ -67,6 +68,10 @@ struct Transformer {
   int64_t numDense() const { return experts ? experts->denseLayers : layers; }
   LayerKind kindOf(int64_t layer) const {
     return layer < numDense() ? LayerKind::Dense : LayerKind::Experts;
+  }
+  /// Of layers that predict further tokens.
+  LayerKind extraKind() const {
+    return experts ? LayerKind::Experts : LayerKind::Dense;
   }
   bool hasKind(LayerKind kind) const {
     return kind == LayerKind::Dense ? numDense() > 0 : numDense() < layers;

@@ -73,6 +73,7 @@ struct LayerArgs {
   uint64_t seed;
   int64_t iteration;
   const int64_t *iterationOnDevice;
+  void *runningWeights;
 };
 
 /// No tensor has more dimensions.
@@ -110,6 +111,8 @@ struct LayerTensor {
   /// Whether it is not trained: it has neither a gradient nor moments. Such
   /// tensors follow all others.
   bool isFrozen = false;
+  /// Whether it is frozen, and F replaces its values.
+  bool isRunning = false;
 };
 
 /// The computation of one layer kind.

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -121,6 +122,7 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args, CustomTask task,
   buffers.seed = args.seed;
   buffers.iteration = args.iteration;
   buffers.iteration_on_device = args.iterationOnDevice;
+  buffers.running_weights = args.runningWeights;
   const char *what = customFunction(layer, task)(&described.layer, &buffers);
   if (what)
     fail(layer, std::string(nameOf(task)) + " of micro-batch " +
@@ -187,18 +189,32 @@ static int64_t countOf(const rondo_tensor &tensor) {
   return count;
 }
 
+/// Whether it is the weight that the first and the last layer of a tied model
+/// share.
+static bool isTied(const LayerDesc &layer, const char *name) {
+  return layer.tied && layer.custom.data != LayerData::None &&
+         std::strcmp(name, tokenWeightName(false)) == 0;
+}
+
 static int32_t tensors(const LayerDesc *layer, LayerTensor *out,
                        int32_t capacity) {
   const std::vector<rondo_tensor> own = describeTensors(*layer);
   const int32_t count = static_cast<int32_t>(own.size());
   for (int32_t t = 0; t < std::min(count, capacity); ++t) {
     const rondo_tensor &tensor = own[t];
-    LayerTensor described = {
-        layer->name,       tensor.name,
-        tensor.num_dims,   {},
-        tensor.offset,     countOf(tensor),
-        tensor.decay != 0, static_cast<TensorInit>(tensor.init),
-        nullptr,           tensor.frozen != 0};
+    const bool tied = isTied(*layer, tensor.name);
+    const bool isCopy = tied && layer->custom.data == LayerData::Targets;
+    LayerTensor described = {tied ? nullptr : layer->name,
+                             tensor.name,
+                             tensor.num_dims,
+                             {},
+                             tensor.offset,
+                             countOf(tensor),
+                             tensor.decay != 0,
+                             static_cast<TensorInit>(tensor.init),
+                             isCopy ? tokenWeightName(false) : nullptr,
+                             tensor.frozen != 0,
+                             tensor.frozen == RONDO_RUNNING};
     std::copy_n(tensor.shape, tensor.num_dims, described.shape);
     out[t] = described;
   }
@@ -380,6 +396,29 @@ static void checkShape(const LayerDesc &layer, const rondo_tensor &tensor,
              std::to_string(trained));
 }
 
+/// The first and the last layer of a tied model have the same tensor.
+static void checkTied(const LayerDesc &layer,
+                      const std::vector<rondo_tensor> &tensors) {
+  if (!layer.tied || layer.custom.data == LayerData::None)
+    return;
+  const std::string shared =
+      "the tensor '" + std::string(tokenWeightName(false)) + "'";
+  const std::string what = "its model has tied = true, so that the first and "
+                           "the last layer share " +
+                           shared;
+  auto found = std::find_if(
+      tensors.begin(), tensors.end(),
+      [&](const rondo_tensor &tensor) { return isTied(layer, tensor.name); });
+  if (found == tensors.end())
+    fail(layer, what + ", which " + nameOfBody(layer) + " does not have");
+  if (found->num_dims != 2 || found->shape[0] != layer.vocab ||
+      found->shape[1] != layer.hidden || found->frozen || !found->decay)
+    fail(layer, what + ", but that of " + nameOfBody(layer) +
+                    " is not a trained matrix of vocab = " +
+                    std::to_string(layer.vocab) + " rows and hidden = " +
+                    std::to_string(layer.hidden) + " columns with decay");
+}
+
 static void checkTensors(const LayerDesc &layer) {
   const std::string who = nameOfBody(layer);
   checkCount(layer);
@@ -389,12 +428,19 @@ static void checkTensors(const LayerDesc &layer) {
       fail(layer, who + " has a tensor without a name");
     const std::string which =
         "tensor '" + std::string(tensor.name) + "' of " + who;
+    if (tensor.frozen < 0 || tensor.frozen > RONDO_RUNNING)
+      fail(layer, which + " has frozen = " + std::to_string(tensor.frozen) +
+                      ", which is not 0, RONDO_FROZEN or RONDO_RUNNING");
     if (tensor.init < RONDO_INIT_ZEROS || tensor.init > RONDO_INIT_FILE)
       fail(layer, which + " has init " + std::to_string(tensor.init) +
                       ", which is not one of RONDO_INIT_...");
     checkShape(layer, tensor, which);
+    if (tensor.frozen == RONDO_RUNNING && layer.target != Target::Cpu)
+      fail(layer, which + " is running, and F replaces tensors on a CPU only: "
+                          "compile the program for target cpu");
   }
   checkNames(layer, tensors);
+  checkTied(layer, tensors);
   std::sort(tensors.begin(), tensors.end(),
             [](const rondo_tensor &a, const rondo_tensor &b) {
               return a.offset < b.offset;

@@ -118,12 +118,25 @@ enum {
   RONDO_INIT_FILE = 4
 };
 
+/* Why a tensor is not trained. */
+enum {
+  /* It keeps its values. */
+  RONDO_FROZEN = 1,
+  /* F replaces its values, such as those of a running mean, once for each
+   * micro-batch of the training, in their order. Nothing else that a task gives
+   * may depend on them. Only on a CPU, in stages of one rank, and if iterations
+   * do not overlap. */
+  RONDO_RUNNING = 2
+};
+
 /* A tensor has no more dimensions. */
 #define RONDO_MAX_DIMS 8
 
 /* A part of the weights. Its global name is LAYER.NAME, unique in the model. No
- * other layer can have the same tensor: weights that layers share must be in
- * one layer. */
+ * other layer can have the same tensor, but for `wte.weight` of a gpt<...> with
+ * tied = true: the first and the last layer each have a copy of it, a matrix
+ * [vocab][hidden] with decay, whose gradients are added before each step. Its
+ * global name is `wte.weight`. */
 typedef struct rondo_tensor {
   /* Lives as long as the program. */
   const char *name;
@@ -137,15 +150,16 @@ typedef struct rondo_tensor {
   int32_t init;
   /* Not 0: the optimizer decays it. Usually only matrices decay. */
   int32_t decay;
-  /* Not 0: it is not trained, and lies in the frozen part of the weights, which
-   * has no other tensors. W does not add to its gradient: there is none. */
+  /* RONDO_FROZEN or RONDO_RUNNING: it is not trained, and lies in the frozen
+   * part of the weights, which has no other tensors. W does not add to its
+   * gradient: there is none. */
   int32_t frozen;
 } rondo_tensor;
 
 /* The buffers of one task. All start at a multiple of 64 bytes, none overlap,
  * and they keep their content
  *
- *   weights                always
+ *   weights                always; F alone writes to them, to running_weights
  *   gradients              until the optimizer step; W adds to them, nothing
  *                          else may
  *   saved_for_input_grad   from the start of F to the end of I
@@ -199,6 +213,10 @@ typedef struct rondo_task {
    * null on a CPU, and if iterations overlap. */
   int64_t iteration;
   const int64_t *iteration_on_device;
+  /* The weights, in which F replaces the RONDO_RUNNING tensors; null in all
+   * other tasks, in an evaluation and in the F that R runs again: F leaves
+   * them. */
+  void *running_weights;
 } rondo_task;
 
 /* Returns null; or what went wrong, in words that follow "layer 'x': F of

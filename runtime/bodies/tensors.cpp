@@ -22,6 +22,13 @@ std::string tensorName(const LayerTensor &tensor) {
   return std::string(tensor.prefix) + "." + tensor.suffix;
 }
 
+std::optional<LayerTensor> findRunning(const LayerDesc &layer) {
+  for (const LayerTensor &tensor : layerTensors(layer))
+    if (tensor.isRunning)
+      return tensor;
+  return std::nullopt;
+}
+
 std::vector<int64_t> shapeOf(const LayerTensor &tensor) {
   return std::vector<int64_t>(tensor.shape, tensor.shape + tensor.numDims);
 }

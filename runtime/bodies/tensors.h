@@ -7,6 +7,7 @@
 #include "runtime/bodies/body.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ std::vector<LayerTensor> layerTensors(const LayerDesc &layer);
 
 /// The tensor's global name, such as "h3.attn.c_attn.weight".
 std::string tensorName(const LayerTensor &tensor);
+
+/// The first tensor whose values F replaces, if there is one.
+std::optional<LayerTensor> findRunning(const LayerDesc &layer);
 
 /// Its sizes, as many as it has dimensions.
 std::vector<int64_t> shapeOf(const LayerTensor &tensor);

@@ -98,6 +98,8 @@ void RunningRank::makeCalls(LocalReplica &replica) const {
                             &calls.recompute})
       args->state = layer.state;
     replica.hasBackward |= layer.body.backward != nullptr;
+    if (layer.isRunning && !replica.running)
+      replica.running = layer.desc;
     if (hasLoss(*layer.desc))
       calls.forward.logits = binding.logits;
     if (!layer.desc->recomputes || !workspace)
@@ -143,6 +145,8 @@ void RunningRank::act() {
   collectives.beginIteration();
   for (ShardedReplica *shard : shards)
     shard->beginIteration();
+  for (LocalReplica &replica : replicas)
+    replica.nextForward = 0;
   desc.run(*this, desc.row);
   collectives.checkEnd();
   ring.begin(ActionRing::Drain);
@@ -174,6 +178,21 @@ RunningRank::LocalReplica &RunningRank::local(int64_t replica,
       !takes(program.shares[replica], microbatch))
     failOnReplica(replica, microbatch);
   return replicas[replica];
+}
+
+/// Values that F replaces depend on the order of micro-batches.
+void RunningRank::checkOrder(LocalReplica &replica, int64_t microbatch) const {
+  if (!replica.running)
+    return;
+  if (microbatch != replica.nextForward)
+    throw Error("program '" + std::string(program.name) +
+                "' runs F of stage '" + replica.binding->desc->name +
+                "' for micro-batch " + std::to_string(microbatch) +
+                " before micro-batch " + std::to_string(replica.nextForward) +
+                ", and F of layer '" + replica.running->name +
+                "' replaces some of its weights, which depend on that order: "
+                "choose a schedule with F in the order of micro-batches");
+  ++replica.nextForward;
 }
 
 /// The weights that a task of a layer reads, of its replica's.
@@ -211,6 +230,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   if (data && span.writeData)
     span.writeData(static_cast<int32_t>(h), microbatch);
   action.restart();
+  checkOrder(replica, microbatch);
   const ReplicaBinding &binding = *replica.binding;
   const Saved saved(replica, microbatch);
   char *weights = replica.weights->weights(ActionKind::Forward, microbatch);
@@ -235,6 +255,10 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
     setWeights(layer, args, weights);
+    args.runningWeights =
+        layer.isRunning && program.kind != ProgramKind::Evaluation
+            ? weights + layer.weightsOffset
+            : nullptr;
     setTime(args, microbatch);
     runForward(binding, layer, args, data, number);
   }

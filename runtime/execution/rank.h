@@ -92,6 +92,10 @@ private:
     std::vector<LayerCalls> calls;
     /// Whether a layer has a function for I and W at once.
     bool hasBackward = false;
+    /// The first layer whose F replaces some of its weights; null: none. And
+    /// the micro-batch that is next, since the values depend on the order.
+    const LayerDesc *running = nullptr;
+    int64_t nextForward = 0;
     /// The tensors of its step.
     StageTensors optimized;
     std::unique_ptr<ReplicaRecord> record;
@@ -167,6 +171,7 @@ private:
                : span.before + microbatch / program.microbatches;
   }
   LocalReplica &local(int64_t replica, int64_t microbatch);
+  void checkOrder(LocalReplica &replica, int64_t microbatch) const;
   ShardedReplica &sharded(ActionKind kind, int64_t replica, int64_t unit);
   [[noreturn]] void failOnReplica(int64_t replica, int64_t microbatch) const;
 

@@ -27,6 +27,7 @@ State::State(const Executable &executable, const World &world,
     if (exe.layers[l].kind == LayerKind::Custom)
       checkCustomLayer(exe.layers[l]);
   checkTensorNames();
+  checkRunningTensors();
   // A program for each micro-batch size.
   std::vector<const ProgramDesc *> sizes;
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
@@ -290,6 +291,7 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
     if (device)
       layer.body = tasksOf(*layer.desc, device->body(*layer.desc));
     layer.sizes = layerSizes(*layer.desc);
+    layer.isRunning = findRunning(*layer.desc).has_value();
     if (binding.replica->shards > 1) {
       // All that is gathered, in fp32, and then the copies.
       if (copyBytes(layer.sizes) > 0)

@@ -36,6 +36,8 @@ struct LayerBinding {
   int64_t keptForWeightGradOffset = 0;
   /// Offset of the layer's input among the checkpoints; -1: it is none.
   int64_t checkpointOffset = -1;
+  /// Whether F replaces some of its weights.
+  bool isRunning = false;
 };
 
 /// A replica of a stage and its state, at the same place in every program.
@@ -190,6 +192,7 @@ private:
   void checkShards(const ProgramDesc &program) const;
   void checkShares(const ProgramDesc &program) const;
   void checkTensorNames() const;
+  void checkRunningTensors() const;
   void checkEdges(const ProgramDesc &program) const;
   /// The layers of a replica, for its samples.
   std::vector<LayerDesc> layersOf(int32_t replica,

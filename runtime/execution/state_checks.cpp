@@ -145,6 +145,34 @@ void State::checkTensorNames() const {
     }
 }
 
+/// There is one value of a tensor that F replaces, after each micro-batch.
+void State::checkRunningTensors() const {
+  const bool overlaps =
+      std::any_of(exe.programs, exe.programs + exe.numPrograms,
+                  [](const ProgramDesc &program) { return program.overlap; });
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    const StageDesc &stage = exe.stages[exe.replicas[h].stage];
+    for (int32_t l = 0; l < stage.numLayers; ++l) {
+      const LayerDesc &layer = exe.layers[stage.firstLayer + l];
+      const std::optional<LayerTensor> running = findRunning(layer);
+      if (!running)
+        continue;
+      const std::string what = "F of layer '" + std::string(layer.name) +
+                               "' replaces its tensor '" +
+                               tensorName(*running) + "'";
+      if (exe.replicas[h].index > 0)
+        throw Error(what + ", and each of the replicas of stage '" +
+                    stage.name +
+                    "' would have other values: put the stage on "
+                    "one rank");
+      if (overlaps)
+        throw Error(what + ", and iterations overlap, so that there would be "
+                           "several versions of it: choose a schedule whose "
+                           "iterations do not overlap");
+    }
+  }
+}
+
 void State::checkReplicas() const {
   auto fail = [&](int32_t h, const std::string &what) {
     throw Error("'" + std::string(exe.name) + "': replica " +

@@ -143,7 +143,7 @@ int record(Graph &graph, const char *path) {
 /// The buffers of a task in a file's contents.
 struct FileBuffers {
   rondo_task task{};
-  std::vector<void *> inputs, inputGrads;
+  std::vector<void *> inputs, inputGrads, streams;
   int64_t bytes = 0;
 
   FileBuffers(const Contents &contents, double lossScale) {
@@ -161,12 +161,13 @@ struct FileBuffers {
     bytes = next - contents.first;
     task.inputs = inputs.data();
     task.input_grads = inputGrads.data();
+    task.streams = streams.data();
     task.loss_scale = lossScale;
   }
 
   void place(const std::string &space, int32_t index, void *address) {
     if (space == "weights")
-      task.weights = task.weights_in_dtype = address;
+      task.weights = task.weights_in_dtype = task.running_weights = address;
     else if (space == "gradients")
       task.gradients = address;
     else if (space == "saved_for_input_grad")
@@ -187,6 +188,8 @@ struct FileBuffers {
       task.workspace = address;
     else if (space == "data")
       task.data = static_cast<const int32_t *>(address);
+    else if (space == "streams")
+      put(streams, index, address);
     else if (space == "loss")
       task.loss = static_cast<float *>(address);
     else

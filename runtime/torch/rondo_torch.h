@@ -27,6 +27,9 @@ struct Tensor;
 /// The buffers of a task, and what else its tensors may lie in.
 enum class Space : int32_t {
   Weights,
+  /// The same, for F to replace its running tensors; what goes there is
+  /// dropped in tasks that must leave them.
+  RunningWeights,
   Gradients,
   SavedForInputGrad,
   SavedForWeightGrad,
@@ -37,6 +40,7 @@ enum class Space : int32_t {
   OutputGrad,
   Workspace,
   Data,
+  Streams,
   /// One fp32: the loss that F writes.
   Loss,
   /// One fp32: rondo_task::loss_scale.
@@ -48,7 +52,7 @@ enum class Space : int32_t {
   RandomKey,
 };
 
-/// `offset` bytes from the start of a space; `index` counts inputs.
+/// `offset` bytes from the start of a space; `index` counts inputs or streams.
 struct Place {
   Space space;
   int32_t index;

@@ -30,6 +30,9 @@ char *Spaces::at(const Place &place) const {
   case Space::Weights:
     base = buffers->weights;
     break;
+  case Space::RunningWeights:
+    base = buffers->running_weights;
+    break;
   case Space::Gradients:
     base = buffers->gradients;
     break;
@@ -59,6 +62,9 @@ char *Spaces::at(const Place &place) const {
     break;
   case Space::Data:
     base = buffers->data;
+    break;
+  case Space::Streams:
+    base = buffers->streams[place.index];
     break;
   case Space::Loss:
     base = buffers->loss;
@@ -120,7 +126,7 @@ static int32_t runGraph(const Task &task, const Spaces &spaces) {
                 " as when exported");
   for (int32_t i = 0; i < task.numOutputs; ++i) {
     char *place = spaces.at(task.outputs[i].place);
-    if (outputs[i]->data() != place)
+    if (spaces.takes(task.outputs[i].place) && outputs[i]->data() != place)
       std::memmove(place, outputs[i]->data(), outputs[i]->extent());
     deleteTensor(outputs[i]);
   }
@@ -134,6 +140,8 @@ const char *runTask(const Task &task, const rondo_layer &layer,
     return lastFault().c_str();
   for (int32_t c = 0; c < task.numCopies; ++c) {
     const Copy &copy = task.copies[c];
+    if (!spaces.takes(copy.to))
+      continue;
     if (copy.zeros)
       std::memset(spaces.at(copy.to), 0, copy.bytes);
     else

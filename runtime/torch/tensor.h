@@ -65,6 +65,10 @@ public:
          const unsigned char *constants);
 
   char *at(const Place &place) const;
+  /// Whether what belongs there is wanted.
+  bool takes(const Place &place) const {
+    return place.space != Space::RunningWeights || buffers->running_weights;
+  }
 
 private:
   const rondo_task *buffers;

@@ -40,7 +40,8 @@
 
 // `SUFFIX` is f for fp32; the accuracy is 1.0 units (u10), or 1.5 (u15).
 #define RONDO_ONE(NAME, SUFFIX, LANES, ABI, VECTOR, TARGET)                    \
-  extern "C" VECTOR _ZGV##ABI##N##LANES##v_##NAME##SUFFIX(VECTOR);             \
+  extern "C" __attribute__((                                                   \
+      target(TARGET))) VECTOR _ZGV##ABI##N##LANES##v_##NAME##SUFFIX(VECTOR);   \
   extern "C" __attribute__((target(TARGET))) VECTOR                            \
   Sleef_##NAME##SUFFIX##LANES##_u10(VECTOR x) {                                \
     return _ZGV##ABI##N##LANES##v_##NAME##SUFFIX(x);                           \
@@ -54,7 +55,8 @@
     return _ZGV##ABI##N##LANES##v_##NAME##SUFFIX(x);                           \
   }
 #define RONDO_TWO(NAME, SUFFIX, LANES, ABI, VECTOR, TARGET)                    \
-  extern "C" VECTOR _ZGV##ABI##N##LANES##vv_##NAME##SUFFIX(VECTOR, VECTOR);    \
+  extern "C" __attribute__((target(                                            \
+      TARGET))) VECTOR _ZGV##ABI##N##LANES##vv_##NAME##SUFFIX(VECTOR, VECTOR); \
   extern "C" __attribute__((target(TARGET))) VECTOR                            \
   Sleef_##NAME##SUFFIX##LANES##_u10(VECTOR x, VECTOR y) {                      \
     return _ZGV##ABI##N##LANES##vv_##NAME##SUFFIX(x, y);                       \

@@ -151,6 +151,18 @@ def run_upstream(client):
         check(status == 0, f"{client}, upstream, {script.stem}: {what}")
 
 
+def run_command_lines(client):
+    """Command lines of plans in the client's own parser."""
+    printer = pathlib.Path(os.environ["RONDO"]).with_name("rondo-launch-cases")
+    command = [sys.executable, str(HERE / "command_lines.py"), client, str(printer)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    if done.returncode != 0:
+        check(False, f"{client}, command lines: {done.stderr[-3000:]}")
+        return
+    for is_good, text in json.loads(done.stdout.splitlines()[-1]):
+        check(is_good, f"{client}, command lines: {text}")
+
+
 def main():
     client, root = sys.argv[1], pathlib.Path(sys.argv[2])
     words = sys.argv[3:]
@@ -166,6 +178,8 @@ def main():
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         said = done.stderr.strip()
         check(done.returncode == 0, f"{client}, splits: {said if done.returncode else 'right'}")
+    if client != "deepspeed" and (not words or "command-lines" in words):
+        run_command_lines(client)
     if not words or "upstream" in words:
         run_upstream(client)
     return launch.summary()

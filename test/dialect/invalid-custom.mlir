@@ -97,9 +97,9 @@ pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch
 
 // -----
 
-// expected-note @+1 {{the embedding and the head share a weight: leave out tied = true}}
-pipe.model @m gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1, tied = true> {
-  // expected-error @+1 {{layer @l is custom, but its model is tied}}
+// expected-note @+1 {{the embedding and the head share a weight: leave out tied = true, or write a gpt<...>}}
+pipe.model @m llama<vocab = 8, sequence = 4, hidden = 8, heads = 2, kv_heads = 2, ffn = 8, batch = 1, tied = true> {
+  // expected-error @+1 {{layer @l is custom, but its model is a tied llama}}
   pipe.layer @l custom<body = "mlp", data = tokens>
   pipe.layer @lm_head head
 }

@@ -7,6 +7,7 @@
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/RunFiles.h"
 #include "tools/driver/Session.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -98,6 +99,18 @@ int readWholeStages(const std::string &text, int32_t numStages,
   return Success;
 }
 
+/// Whether a file is a rondo-layout, which is a run rather than a schedule.
+bool isLayoutFile(const std::string &path) {
+  if (isModuleFile(path) || path == "-" || isSpecialFile(path))
+    return false;
+  Expected<std::unique_ptr<MemoryBuffer>> buffer = readFile(path);
+  if (buffer)
+    return formats::fileKindOf((*buffer)->getBuffer()) ==
+           formats::FileKind::Layout;
+  consumeError(buffer.takeError());
+  return false;
+}
+
 int run(const Arguments &arguments) {
   const std::vector<std::string> words = arguments.files();
   if (words.empty())
@@ -113,6 +126,9 @@ int run(const Arguments &arguments) {
           checkFormatOptions(arguments, exchange::exporters(), *exporter))
     return code;
   const std::string &path = words[1];
+  if (isLayoutFile(path) &&
+      is_contained({"megatron", "torchtitan"}, StringRef(exporter->name)))
+    return exportRun(exporter->name, path, arguments.text("output", "-"));
   const std::string output = arguments.text("output", "-"),
                     problemOutput = arguments.text("problem-output");
   std::vector<UsedFile> inputs = inputFiles(arguments, {"problem", "costs"});
@@ -171,10 +187,12 @@ const Command &exportCommand() {
       "write a schedule for PyTorch, torchtitan, Megatron-LM, JaxPP or Primus",
       optionTable(),
       {"KIND FILE.mlir [--schedule NAME] [-o FILE] [OPTIONS]",
-       "KIND SCHEDULE.json [--problem FILE] [-o FILE] [OPTIONS]"},
+       "KIND SCHEDULE.json [--problem FILE] [-o FILE] [OPTIONS]",
+       "megatron|torchtitan RUN.json [-o FILE]"},
       {"rondo export torch-csv examples/gpt-small.mlir --schedule zero_bubble "
        "-o schedule.csv",
-       "rondo export megatron schedule.json --problem problem.json"},
+       "rondo export megatron schedule.json --problem problem.json",
+       "rondo export megatron run.json -o train.sh"},
       "kinds, and what has to be known",
       printKinds,
       run,

@@ -6,9 +6,9 @@ defm output : Value<"output", "FILE",
 defm o : ShortOutput<"FILE">;
 defm name : Value<"name", "NAME",
   "the cluster's name (default: what the file says, else cluster)">;
-defm preset : Choice<"preset", "8xh100,8xh200,8xb200,72xgb200,8xa100,pcie-a6000",
+defm preset : Choice<"preset", "8xh100,8xh200,8xb200,72xgb200,8xb300,72xgb300,8xa100,pcie-a6000",
   "nodes by their data sheets, instead of a file">;
-defm device : Choice<"device", "h100,h200,b200,gb200,a100,a6000,a40,l40s,rtx4090",
+defm device : Choice<"device", "h100,h200,b200,gb200,b300,gb300,a100,a6000,a40,l40s,rtx4090",
   "the GPUs of a topology: memory, speed, NVLinks and PCIe by their data sheet "
   "(default: no limit of memory, unknown speed, NVLink 2 to 4 and PCIe 4.0)">;
 defm nodes : Value<"nodes", "N",

@@ -166,6 +166,61 @@ void printJson(const ModelReport &report) {
   outs() << "\n";
 }
 
+/// A row for each run of layers of a kind.
+struct ExpertsRow {
+  int64_t first = 0, count = 0;
+  groups::LayerKind kind = groups::LayerKind::Dense;
+  groups::LayerWeights weights;
+};
+
+std::vector<ExpertsRow> expertsRows(const groups::Transformer &model) {
+  std::vector<ExpertsRow> rows;
+  for (int64_t layer = 0; layer < model.layers; ++layer) {
+    const groups::LayerKind kind = model.kindOf(layer);
+    if (rows.empty() || rows.back().kind != kind)
+      rows.push_back({layer, 0, kind, groups::weightsOf(model, kind)});
+    ++rows.back().count;
+  }
+  return rows;
+}
+
+/// A model with experts, of which Rondo has no programs: weights, operations of
+/// a token, and bytes of its way to experts and back.
+void printExperts(const ModelReport &report) {
+  const groups::Transformer model = json::transformerOf(report.config);
+  const groups::Experts &experts = *model.experts;
+  const int64_t used = experts.perToken + experts.shared;
+  outs() << report.name << ": " << report.config.type << " with "
+         << countOf(model.layers, "layer") << ", " << groups::numWeights(model)
+         << " weights besides norms; " << experts.count
+         << " experts a layer, of which a token passes " << experts.perToken
+         << (experts.shared > 0
+                 ? " and " + std::to_string(experts.shared) + " shared"
+                 : std::string())
+         << "\n";
+  Table table;
+  table.add({"layers", "kind", "weights", "of experts", "F of a token",
+             "to experts and back"});
+  for (const ExpertsRow &row : expertsRows(model)) {
+    const bool isDense = row.kind == groups::LayerKind::Dense;
+    const int64_t one = isDense ? 0 : row.weights.experts / experts.count;
+    table.add({std::to_string(row.first) + " to " +
+                   std::to_string(row.first + row.count - 1) + ", each",
+               isDense ? "dense" : "experts",
+               std::to_string(row.weights.shared + row.weights.experts),
+               std::to_string(row.weights.experts),
+               formatFlops(2 * (row.weights.shared + one * experts.perToken)),
+               isDense ? "-"
+                       : formatBytes(4 * model.hidden * experts.perToken) +
+                             " a token in bf16"});
+  }
+  table.print(outs());
+  outs() << "A token passes " << used
+         << " experts a layer; attention's scores are not counted. Rondo's "
+            "programs have no experts: `rondo plan groups` plans them for "
+            "Megatron-LM and torchtitan.\n";
+}
+
 /// Reads the configuration; reports what it says that Rondo does otherwise.
 int readConfig(StringRef path, int64_t sequence, json::ModelConfig &read) {
   const std::unique_ptr<MemoryBuffer> buffer = readOrReport(path);
@@ -207,6 +262,15 @@ int run(const Arguments &arguments) {
     return code;
   report.name = arguments.text("name", report.config.type);
 
+  if (report.config.architecture == json::Architecture::Experts) {
+    if (!output.empty() || arguments.has("json"))
+      return reportError(path + ": Rondo's programs have no experts, so " +
+                         (output.empty() ? "--json" : "-o") +
+                         " has nothing to write; `rondo plan groups " + path +
+                         " CLUSTER --samples N` plans the model");
+    printExperts(report);
+    return Success;
+  }
   Session session(path);
   mlir::OwningOpRef<mlir::ModuleOp> module = formats::importModel(
       report.config, report.name, report.batch, session.context());

@@ -38,7 +38,7 @@ void printCommands(raw_ostream &os) {
   os << "usage: rondo COMMAND [OPTIONS] ...\n\n"
         "commands:\n";
   for (const Command *command : commands())
-    os << "  " << left_justify(command->name, 16) << command->summary << "\n";
+    os << "  " << left_justify(command->name, 26) << command->summary << "\n";
 }
 
 void printOverview(raw_ostream &os) {

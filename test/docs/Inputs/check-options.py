@@ -27,9 +27,9 @@ def section(text, title):
 
 
 commands = [re.split(r"  +", line)[0] for line in section(helps(), "commands")]
-# ImportModel.td is of `import model`.
+# ImportModel.td is of `import model`, ImportMegatronArgs.td of `import megatron-args`.
 declared = [re.sub(r"(?<!^)([A-Z])", r" \1", path.stem).lower() for path in sources.glob("*.td")]
-if sorted(commands) != sorted(declared):
+if sorted(command.replace("-", " ") for command in commands) != sorted(declared):
     sys.exit(f"help lists {', '.join(sorted(commands))}; there are options of {', '.join(sorted(declared))}")
 
 options = set()

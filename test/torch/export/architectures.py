@@ -123,7 +123,7 @@ def vit() -> nn.Module:
 
 
 def resnet() -> nn.Module:
-    """With the statistics of a trained model, which do not change in eval()."""
+    """With the statistics of a trained model."""
     from transformers.models.resnet.modeling_resnet import ResNetBasicLayer
 
     layer = ResNetBasicLayer(WIDTH, WIDTH)
@@ -132,7 +132,7 @@ def resnet() -> nn.Module:
             buffer.normal_(std=0.3)
         elif name.endswith("running_var"):
             buffer.uniform_(0.5, 1.5)
-    return Image(layer).eval()
+    return Image(layer)
 
 
 class Stem(nn.Module):
@@ -148,6 +148,56 @@ class Stem(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.layer(x.reshape(x.shape[0], 2, 16, 32))
         return y.flatten(2).transpose(1, 2)
+
+
+#: Channels, height and width of images.
+PICTURE, CLASSES = (3, 32, 32), 4
+
+
+def vit_of_images() -> dict[str, nn.Module]:
+    """ViT with two layers and a classifier."""
+    from transformers import ViTConfig
+    from transformers.models.vit import modeling_vit
+
+    config = ViTConfig(
+        hidden_size=WIDTH, num_attention_heads=HEADS, intermediate_size=64,
+        image_size=32, patch_size=8, num_channels=3, hidden_dropout_prob=0,
+        attention_probs_dropout_prob=0, attn_implementation="sdpa",
+    )  # fmt: skip
+    return {
+        "embeddings": modeling_vit.ViTEmbeddings(config),
+        "l0": modeling_vit.ViTLayer(config),
+        "l1": modeling_vit.ViTLayer(config),
+        "head": ClassToken(),
+    }
+
+
+class ClassToken(nn.Module):
+    """The classes by the first token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.out = nn.Linear(WIDTH, CLASSES)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.out(self.norm(x[:, 0]))
+
+
+def resnet_of_images() -> dict[str, nn.Module]:
+    """ResNet's stem, two layers and a classifier, in training."""
+    from transformers import ResNetConfig
+    from transformers.models.resnet import modeling_resnet
+
+    config = ResNetConfig(num_channels=3, embedding_size=16)
+    return {
+        "stem": modeling_resnet.ResNetEmbeddings(config),
+        "r0": modeling_resnet.ResNetBasicLayer(16, 16),
+        "r1": modeling_resnet.ResNetBasicLayer(16, WIDTH, stride=2),
+        "head": nn.Sequential(
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(WIDTH, CLASSES)
+        ),
+    }
 
 
 def experts(kind: str, how: str) -> nn.Module:
@@ -196,6 +246,26 @@ class Rotated(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.layer(x, position_embeddings=(self.cos, self.sin), attention_mask=None)
         return y[0] if isinstance(y, tuple) else y
+
+
+class Mamba(nn.Module):
+    """A block of Mamba in its reference path, 8 tokens at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import MambaConfig
+        from transformers.models.mamba.modeling_mamba import MambaBlock
+
+        config = MambaConfig(hidden_size=WIDTH, state_size=4, time_step_rank=4)
+        self.layer = MambaBlock(config, 0)
+        # The block leaves these to the model that it is in.
+        with torch.no_grad():
+            scales = torch.arange(1, config.state_size + 1).float()
+            self.layer.mixer.A_log.copy_(scales.log().expand_as(self.layer.mixer.A_log))
+            self.layer.mixer.D.fill_(1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x.reshape(-1, 8, WIDTH)).reshape(x.shape)
 
 
 class Recurrent(nn.Module):

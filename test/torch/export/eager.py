@@ -3,30 +3,14 @@
 
 from __future__ import annotations
 
+from typing import Iterable
+
 import torch
 
-import models
+from samples import Images, Text
 from rondo.torch.export import HashedRandom
 
 MICROBATCHES = 4
-MASK = (1 << 64) - 1
-
-
-def mix(x: int) -> int:
-    """SplitMix64's output for the state x."""
-    z = (x + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
-
-
-def window(text: bytes, iteration: int, sample: int) -> bytes:
-    """The tokens of a sample, as a program picks them with --seed 1."""
-    training = len(text) - int(len(text) * 0.05)
-    end = training - models.TOKENS
-    random = mix((mix((mix(1) + iteration) & MASK) + sample) & MASK)
-    first = (random * end) >> 64
-    return text[first : first + models.TOKENS + 1]
 
 
 def eager_output(
@@ -48,9 +32,14 @@ def eager_output(
     return outputs[before][0]
 
 
+def parameters_of(layers: dict[str, torch.nn.Module]) -> list[torch.nn.Parameter]:
+    """All of them, and one that two layers share once."""
+    return list(torch.nn.ModuleDict(layers).parameters())
+
+
 def adamw(layers: dict[str, torch.nn.Module]) -> torch.optim.AdamW:
     """The optimizer of a program with --lr 1e-3 --min-lr 1e-3 --warmup 0."""
-    parameters = [p for m in layers.values() for p in m.parameters()]
+    parameters = parameters_of(layers)
     groups = [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": 0.1},
         {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
@@ -61,8 +50,8 @@ def adamw(layers: dict[str, torch.nn.Module]) -> torch.optim.AdamW:
 def eager_losses(
     layers: dict[str, torch.nn.Module],
     inputs: dict[str, list[str]],
-    text: bytes,
-    iterations: range,
+    data: Text | Images,
+    iterations: Iterable[int],
     optimizer: torch.optim.Optimizer,
 ) -> list[float]:
     """Losses of the same training in PyTorch; iterations count from 1."""
@@ -71,17 +60,12 @@ def eager_losses(
         optimizer.zero_grad()
         total = 0.0
         for microbatch in range(MICROBATCHES):
-            samples = [
-                list(window(text, iteration, microbatch * models.SAMPLES + s))
-                for s in range(models.SAMPLES)
-            ]
-            tokens = torch.tensor(samples)
-            output = eager_output(layers, inputs, tokens[:, :-1], iteration - 1, microbatch)
-            loss = models.loss(output, tokens[:, 1:]) / MICROBATCHES
+            given, targets = data.batch(iteration, microbatch)
+            output = eager_output(layers, inputs, given, iteration - 1, microbatch)
+            loss = data.loss(output, targets) / MICROBATCHES
             loss.backward()
             total += float(loss)
-        parameters = [p for m in layers.values() for p in m.parameters()]
-        torch.nn.utils.clip_grad_norm_(parameters, 1.0)
+        torch.nn.utils.clip_grad_norm_(parameters_of(layers), 1.0)
         optimizer.step()
         losses.append(total)
     return losses

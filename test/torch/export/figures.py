@@ -16,6 +16,7 @@ import torch
 import eager
 import models
 from programs import CONSTANT_RATE, Checks, contents, losses_of, run_processes
+from samples import Text
 from rondo.torch.export import Model, export_stages, read_model
 
 LONG, SHORT = 100, 6
@@ -53,7 +54,7 @@ def check_long_run(model: Model, folder: Path, checks: Checks) -> None:
     torch.manual_seed(0)
     layers = models.gpt()
     wanted = eager.eager_losses(
-        layers, {}, text.read_bytes(), range(1, LONG + 1), eager.adamw(layers)
+        layers, {}, Text(text), range(1, LONG + 1), eager.adamw(layers)
     )
     model.compile("zb_h1")
     log = folder / "long.jsonl"

@@ -152,8 +152,17 @@ def frozen() -> dict[str, nn.Module]:
     return layers
 
 
+def tied() -> dict[str, nn.Module]:
+    """A GPT whose head has the embedding's matrix."""
+    layers = gpt(blocks=2)
+    layers["head"].out.weight = layers["embedding"].wte.weight
+    return layers
+
+
 MODELS = {
     "gpt": gpt,
+    "tied": tied,
+    "tied-one-stage": tied,
     "mixing": mixing,
     "frozen": frozen,
     "llama": lambda: of_transformers("llama"),
@@ -170,10 +179,18 @@ MODELS = {
         v0=architectures.vit(),
         last=architectures.WithoutClass(),
     ),
-    "resnet": lambda: between(stem=architectures.Stem().eval(), r0=architectures.resnet()),
+    "resnet": lambda: between(
+        stem=architectures.Stem().eval(), r0=architectures.resnet().eval()
+    ),
+    "resnet-training": lambda: between(
+        stem=architectures.Stem(), r0=architectures.resnet()
+    ),
+    "vit-images": architectures.vit_of_images,
+    "resnet-images": architectures.resnet_of_images,
     "mixtral-batched": lambda: between(x0=architectures.experts("mixtral", "batched_mm")),
     "mixtral-grouped": lambda: between(x0=architectures.experts("mixtral", "grouped_mm")),
     "qwen3-moe": lambda: between(x0=architectures.experts("qwen3", "grouped_mm")),
+    "mamba": lambda: between(m0=architectures.Mamba()),
     "lstm": lambda: between(r0=architectures.Recurrent(nn.LSTM)),
     "gru": lambda: between(r0=architectures.Recurrent(nn.GRU)),
     "dropout": lambda: between(e0=architectures.encoder(0.2), e1=architectures.encoder(0.2)),
@@ -181,6 +198,12 @@ MODELS = {
         e0=architectures.encoder(), d0=architectures.Decoder(), d1=architectures.Decoder()
     ),
 }
+
+#: Models whose data are images and their classes.
+OF_IMAGES = {"vit-images", "resnet-images"}
+
+#: Ranks of layers, of models that are not divided evenly.
+PLACEMENTS = {"tied-one-stage": [0, 0, 0, 0]}
 
 #: Edges of models whose layers are not a chain.
 INPUTS = {"encoder-decoder": {"d0": ["embedding", "e0"], "d1": ["d0", "e0"]}}

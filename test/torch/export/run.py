@@ -23,38 +23,71 @@ import models
 import parts
 from architectures import First
 from programs import CONSTANT_RATE, Checks, contents, losses_of
+from samples import Images, Text
 from rondo.torch.export import Model, Refusal, export_stages
 
 ITERATIONS = 12
+
+
 def check_model(name: str, folder: Path, checks: Checks) -> None:
     torch.manual_seed(0)
     layers = models.MODELS[name]()
+    first_buffers = {k: b.clone() for k, b in buffers_of(layers).items()}
     inputs = models.INPUTS.get(name, {})
-    tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
+    data = data_of(name, folder)
     model = export_stages(
         layers,
-        tokens,
-        models.loss,
-        torch.roll(tokens, -1, 1),
+        data.example,
+        data.loss,
+        data.targets,
+        below={"labels": 4} if name in models.OF_IMAGES else None,
         out=folder / name,
         ranks=2,
         # Each layer that does not just feed the next ends a stage, on its own rank.
-        placement=list(range(len(layers))) if inputs else None,
+        placement=list(range(len(layers))) if inputs else models.PLACEMENTS.get(name),
         inputs=inputs,
         microbatches=eager.MICROBATCHES,
         schedules=("1f1b", "gpipe", "zb-h1"),
     )
+    unchanged = all(
+        torch.equal(b, first_buffers[k]) for k, b in buffers_of(layers).items()
+    )
+    checks.check(f"{name}: the export leaves buffers", unchanged)
     worst = max(entry["gradient_difference"] for entry in model.report["layers"])
     checks.check(f"{name}: gradients", worst <= 1e-6, f"{worst:.1e} of the largest")
     check_kept(name, model, checks)
-    text = bytes(range(32, 127)) * 40
-    data = folder / "text"
-    data.write_bytes(text)
-    flags = ["--data", str(data), "--iterations", str(ITERATIONS), *CONSTANT_RATE]
+    losses, save = check_schedules(name, model, data, checks)
+    optimizer = eager.adamw(layers)
+    wanted = eager.eager_losses(layers, inputs, data, range(1, ITERATIONS + 1), optimizer)
+    far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
+    checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
+    fresh = models.MODELS[name]()
+    model.load(fresh, save)
+    check_loaded(name, layers, fresh, checks)
+    check_buffers(name, first_buffers, buffers_of(layers), buffers_of(fresh), checks)
+    check_continued(name, model, fresh, data, save, checks)
+    if name == "gpt":
+        features.check_features(model, data.path, checks)
+        features.check_backward(model, data.path, checks)
+
+
+def data_of(name: str, folder: Path) -> Text | Images:
+    if name in models.OF_IMAGES:
+        return Images(folder / "images.safetensors")
+    text = folder / "text"
+    text.write_bytes(bytes(range(32, 127)) * 40)
+    return Text(text)
+
+
+def check_schedules(
+    name: str, model: Model, data: Text | Images, checks: Checks
+) -> tuple[list[float], Path]:
+    """Losses and the last checkpoint of ITERATIONS under several schedules."""
+    folder = model.folder.parent
+    flags = ["--data", str(data.path), "--iterations", str(ITERATIONS), *CONSTANT_RATE]
     saved: list[dict[str, bytes]] = []
     losses: list[float] = []
-    for schedule in ("1f1b", "gpipe", "zb_h1"):
-        schedule = f"schedule_{schedule}" if schedule[0].isdigit() else schedule
+    for schedule in ("schedule_1f1b", "gpipe", "zb_h1"):
         program = model.compile(schedule)
         libraries = subprocess.run(
             ["ldd", str(program)], capture_output=True, text=True, check=True
@@ -74,46 +107,71 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
         [str(model.folder / "train"), "--verify"], capture_output=True, text=True
     )
     checks.check(f"{name}: verify", verified.returncode == 0, verified.stderr.strip())
-    optimizer = eager.adamw(layers)
-    wanted = eager.eager_losses(layers, inputs, text, range(1, ITERATIONS + 1), optimizer)
-    far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
-    checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
+    return losses, save
+
+
+def check_loaded(
+    name: str,
+    layers: dict[str, torch.nn.Module],
+    loaded: dict[str, torch.nn.Module],
+    checks: Checks,
+) -> None:
+    """Weights of a checkpoint next to those that PyTorch has trained."""
     before = {n: p.detach().clone() for n, p in layers["head"].named_parameters()}
-    fresh = models.MODELS[name]()
-    model.load(fresh, save)
     off = max(
-        float((p - before[n]).abs().max()) for n, p in fresh["head"].named_parameters()
+        float((p - before[n]).abs().max()) for n, p in loaded["head"].named_parameters()
     )
     checks.check(f"{name}: weights come back", off <= 1e-4, f"differ by {off:.1e}")
     kept = [
-        torch.equal(p, fresh[layer].get_parameter(n))
+        torch.equal(p, loaded[layer].get_parameter(n))
         for layer, module in layers.items()
         for n, p in module.named_parameters()
         if not p.requires_grad
     ]
     if kept:
         checks.check(f"{name}: {len(kept)} frozen parameters", all(kept))
-    check_continued(name, model, fresh, save, checks)
-    if name == "gpt":
-        features.check_features(model, data, checks)
-        features.check_backward(model, data, checks)
+
+
+def buffers_of(layers: dict[str, torch.nn.Module]) -> dict[str, torch.Tensor]:
+    return {f"{n}.{k}": b for n, m in layers.items() for k, b in m.named_buffers()}
+
+
+def check_buffers(
+    name: str,
+    first: dict[str, torch.Tensor],
+    wanted: dict[str, torch.Tensor],
+    loaded: dict[str, torch.Tensor],
+    checks: Checks,
+) -> None:
+    """What training has left in buffers, of those that it changes."""
+    changed = [k for k in wanted if not torch.equal(wanted[k], first[k])]
+    if not changed:
+        return
+    off = max(
+        float((loaded[k] - wanted[k]).abs().max() / wanted[k].abs().max()) for k in changed
+    )
+    checks.check(f"{name}: {len(changed)} buffers", off <= 1e-5, f"differ by {off:.1e}")
 
 
 def check_continued(
-    name: str, model: Model, layers: dict[str, torch.nn.Module], save: Path, checks: Checks
+    name: str,
+    model: Model,
+    layers: dict[str, torch.nn.Module],
+    data: Text | Images,
+    save: Path,
+    checks: Checks,
 ) -> None:
     """PyTorch continues from a program's weights and moments as the program does."""
     folder, last = model.folder.parent, ITERATIONS + 5
     optimizer = eager.adamw(layers)
     steps = model.load_optimizer(optimizer, layers, save)
-    text = (folder / "text").read_bytes()
     inputs = models.INPUTS.get(name, {})
     continued = eager.eager_losses(
-        layers, inputs, text, range(ITERATIONS + 1, last + 1), optimizer
+        layers, inputs, data, range(ITERATIONS + 1, last + 1), optimizer
     )
     log = folder / f"{name}-longer.jsonl"
     log.unlink(missing_ok=True)
-    flags = ["--data", str(folder / "text"), "--iterations", str(last), *CONSTANT_RATE]
+    flags = ["--data", str(data.path), "--iterations", str(last), *CONSTANT_RATE]
     model.run(*flags, "--json-log", str(log))
     pairs = list(zip(continued, losses_of(log)[ITERATIONS:], strict=True))
     far = max(abs(a - b) / b for a, b in pairs)
@@ -182,6 +240,11 @@ def count(layer: Any, x: torch.Tensor) -> torch.Tensor:
     return x
 
 
+def replace(layer: Any, x: torch.Tensor) -> torch.Tensor:
+    layer.counts = layer.counts + 1
+    return x
+
+
 def in_double(layer: Any, x: torch.Tensor) -> torch.Tensor:
     return layer.precise(x.double()).float()
 
@@ -198,7 +261,8 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         "'inner': aten._local_scalar_dense",
     ),
     "a shape of data": (spread, "'inner': the shape of what aten.nonzero"),
-    "a buffer that changes": (count, "counts"),
+    "a buffer that changes": (count, "changes its buffer 'counts'"),
+    "a buffer that is replaced": (replace, "changes its buffer 'counts'"),
     "a transposed convolution": (
         lambda layer, x: layer.up(x.transpose(1, 2)).transpose(1, 2),
         "'up': aten.convolution.default is transposed",
@@ -231,6 +295,7 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         lambda _, x: (x, torch.ones(3)),
         "2 tensors of fp32, of which only 1",
     ),
+    "weights that give NaN": (lambda _, x: x * float("nan"), "have a NaN"),
     "a missing operation": (lambda _, x: x.cummax(1).values, "uses cummax"),
 }
 
@@ -252,24 +317,44 @@ def check_calls(folder: Path, checks: Checks) -> None:
     """Wrong arguments are refused before anything is compiled."""
     tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
     (folder / "file").touch()
-    calls = {
+    twice = models.mixing()
+    twice["m1"].gate.weight = twice["m0"].gate.weight
+    turned = models.mixing()
+    turned["head"].out.weight = turned["embedding"].wpe.weight
+    images, labels = {"images": torch.rand(2, 3)}, {"labels": torch.tensor([1, 4])}
+    calls: dict[str, dict[str, Any]] = {
         "is a file": {"out": folder / "file"},
-        "among 9 ranks": {"out": folder / "refused", "ranks": 9},
-        "1 layers are placed": {"out": folder / "refused", "placement": [0]},
-        "takes tokens": {"out": folder / "refused", "example": tokens.float()},
-        "not a layer before it": {"out": folder / "refused", "inputs": {"m0": ["m1"]}},
-        "no layer 'm9'": {"out": folder / "refused", "inputs": {"m9": ["m1"]}},
-        "takes the output of 'm0'": {
-            "out": folder / "refused",
-            "inputs": {"m1": ["embedding"]},
+        "among 9 ranks": {"ranks": 9},
+        "1 layers are placed": {"placement": [0]},
+        "takes tokens": {"example": tokens.float()},
+        "not a layer before it": {"inputs": {"m0": ["m1"]}},
+        "no layer 'm9'": {"inputs": {"m9": ["m1"]}},
+        "takes the output of 'm0'": {"inputs": {"m1": ["embedding"]}},
+        "'m0.gate.weight' and 'm1.gate.weight' are one parameter": {"layers": twice},
+        "a row for each token, here 256": {"layers": turned},
+        "are both tokens, or both tensors": {"example": images},
+        "state which, from 0 to N - 1": {"example": images, "targets": labels},
+        "numbers from 1 to 4, and below states 0 to 3": {
+            "example": images,
+            "targets": labels,
+            "below": {"labels": 4},
+        },
+        "first size, here 2": {"example": images, "targets": {"x": torch.rand(3)}},
+        "there are no data 'label'": {
+            "example": images,
+            "targets": labels,
+            "below": {"label": 5},
         },
     }
     for mentioned, arguments in calls.items():
-        given = {"example": tokens} | arguments
+        defaults = {
+            "layers": models.mixing(),
+            "example": tokens,
+            "targets": tokens,
+            "out": folder / "refused",
+        }
         try:
-            export_stages(
-                models.mixing(), loss_fn=models.loss, targets=tokens, **given
-            )
+            export_stages(loss_fn=models.loss, **(defaults | arguments))
         except Refusal as refusal:
             checks.check(f"refused: {mentioned}", mentioned in str(refusal), str(refusal))
         else:

@@ -328,6 +328,58 @@ TEST_F(Custom, FrozenTensorsAreTheLast) {
                      "at element 32");
 }
 
+TEST_F(Custom, RunningTensorsAreFrozen) {
+  layer.custom.frozenBytes = answers.sizes.frozen_weight_bytes = 128;
+  answers.tensors[1].frozen = RONDO_RUNNING;
+  EXPECT_EQ(error(), "");
+  EXPECT_TRUE(layerTensors(layer)[1].isFrozen);
+  EXPECT_EQ(tensorName(*findRunning(layer)), "mix.vector");
+  answers.tensors[1].frozen = RONDO_FROZEN;
+  EXPECT_FALSE(findRunning(layer));
+  answers.tensors[1].frozen = 3;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' has frozen "
+                     "= 3, which is not 0, RONDO_FROZEN or RONDO_RUNNING");
+  answers.tensors[1].frozen = RONDO_RUNNING;
+  layer.target = Target::Cuda;
+  body.cuda = body.cpu;
+  EXPECT_EQ(error(), "layer 'mix': tensor 'vector' of body 'mixer' is running, "
+                     "and F replaces tensors on a CPU only: compile the "
+                     "program for target cpu");
+}
+
+TEST_F(Custom, TheFirstAndTheLastLayerOfATiedModelShareATensor) {
+  layer.tied = true;
+  layer.vocab = 8;
+  layer.hidden = 4;
+  // Layers between them have nothing to do with it.
+  EXPECT_EQ(error(), "");
+  const std::string what = "layer 'mix': its model has tied = true, so that "
+                           "the first and the last layer share the tensor "
+                           "'wte.weight', ";
+  layer.custom.data = LayerData::Tokens;
+  EXPECT_EQ(error(), what + "which body 'mixer' does not have");
+  answers.tensors[0].name = "wte.weight";
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(tensorName(layerTensors(layer)[0]), "wte.weight");
+  EXPECT_EQ(layerTensors(layer)[0].sharedWith, nullptr);
+  EXPECT_EQ(tensorName(layerTensors(layer)[1]), "mix.vector");
+  layer.custom.data = LayerData::Targets;
+  EXPECT_STREQ(layerTensors(layer)[0].sharedWith, "wte.weight");
+  EXPECT_EQ(layerTensors(layer)[1].sharedWith, nullptr);
+  answers.tensors[0].decay = 0;
+  const std::string not8x4 = what + "but that of body 'mixer' is not a trained "
+                                    "matrix of vocab = 8 rows and hidden = 4 "
+                                    "columns with decay";
+  EXPECT_EQ(error(), not8x4);
+  answers.tensors[0].decay = 1;
+  answers.tensors[0].shape[0] = 4;
+  answers.tensors[0].shape[1] = 8;
+  EXPECT_EQ(error(), not8x4);
+  layer.tied = false;
+  EXPECT_EQ(error(), "");
+  EXPECT_EQ(tensorName(layerTensors(layer)[0]), "mix.wte.weight");
+}
+
 TEST_F(Custom, ATaskSeesItsStreams) {
   layer.batch = 5;
   layer.custom.numStreams = 2;

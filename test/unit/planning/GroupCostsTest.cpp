@@ -47,13 +47,13 @@ Transformer llama70B() {
 Machines dgx(Generation generation, int64_t nodes) {
   Machines machines;
   if (generation == Generation::Ampere)
-    machines.device = {generation, {312e12, 312e12, 312e12},
-                       2.039e12,   300e9,
-                       25e9,       80000000000};
+    machines.device = {generation, {312000000, 312000000, 312000000},
+                       2039000,    300000,
+                       25000,      80000000000};
   else
-    machines.device = {generation, {989e12, 1979e12, 1979e12},
-                       3.35e12,    450e9,
-                       50e9,       80000000000};
+    machines.device = {generation, {989000000, 1979000000, 1979000000},
+                       3350000,    450000,
+                       50000,      80000000000};
   machines.domain = 8;
   machines.domains = nodes;
   return machines;
@@ -158,7 +158,7 @@ TEST(GroupCosts, MoreWorkTakesLonger) {
   EXPECT_GT(timeOf(model, machines, fewer).bubble, 4.9 * time.bubble);
 
   Machines slower = machines;
-  slower.device.networkRate /= 10;
+  slower.device.networkBytesPerUs /= 10;
   EXPECT_GT(timeOf(model, slower, layout).stageMessages, time.stageMessages);
   EXPECT_GT(timeOf(model, slower, layout).total, time.total);
 

@@ -12,10 +12,10 @@ from typing import Sequence
 
 import torch
 
-from .joint import Layer, Refusal
+from .joint import Layer, Refusal, staged
 from .library import PROBED, write_contents
 from .random_numbers import HashedRandom
-from .tasks import Body, Place, Region, aligned, edge_places
+from .tasks import Body, Place, Region, aligned, data_place, edge_places
 
 #: Largest difference that is taken for rounding, relative to a tensor's largest value.
 TOLERANCE = 1e-5
@@ -53,16 +53,18 @@ class Buffers:
     def __init__(self, body: Body, layer: Layer, path: Path):
         self.sizes = {
             ("weights", 0): body.weight_bytes,
-            ("gradients", 0): body.weight_bytes,
+            ("gradients", 0): body.weight_bytes - body.frozen_weight_bytes,
             ("saved_for_input_grad", 0): body.saved_for_input_grad_bytes,
             ("saved_for_weight_grad", 0): body.saved_for_weight_grad_bytes,
             ("kept_for_weight_grad", 0): body.kept_for_weight_grad_bytes,
             ("output", 0): body.output_bytes,
             ("output_grad", 0): body.output_bytes,
             ("workspace", 0): max(body.workspace_bytes, body.backward_workspace_bytes),
-            ("data", 0): _data(layer).numel() * 4 if _has_data(layer) else 0,
             ("loss", 0): 4 if layer.loss_fn is not None else 0,
         }
+        for index, tensor in enumerate(layer.data):
+            place = data_place(layer, index)
+            self.sizes[place.space, place.index] = staged(tensor).nbytes
         for space in ("inputs", "input_grads"):
             for index, size in enumerate(edge_places(layer, space)[1]):
                 self.sizes[space, index] = size
@@ -124,14 +126,6 @@ class Buffers:
         return int(statistics.median([int(n) for n in done.stdout.split()][2:]))
 
 
-def _has_data(layer: Layer) -> bool:
-    return layer.is_first or layer.targets is not None
-
-
-def _data(layer: Layer) -> torch.Tensor:
-    return layer.inputs[0] if layer.targets is None else layer.targets
-
-
 def check_layer(
     layer: Layer, body: Body, name: str, probe: Path, folder: Path
 ) -> Agreement:
@@ -139,24 +133,63 @@ def check_layer(
     I and W. W runs a second time with gradients that do not lie in place, and must give
     the same bits. Raises Refusal where they differ by more than TOLERANCE."""
     loss_scale = 0.25
-    outputs, expected, grads, given, saved_bytes = _eager(layer, loss_scale)
+    eager = _eager(layer, loss_scale)
+    _refuse_nan(layer, eager)
     buffers = Buffers(body, layer, folder / f"{layer.name}.buffers")
-    for tensor, parameter, offset in body.weights:
-        buffers.put(Place("weights", offset), parameter)
-    _put_edges(buffers, layer, given)
+    for weight in body.weights:
+        buffers.put(Place("weights", weight.offset), weight.value.float())
+    _put_edges(buffers, layer, eager.output_grads)
     gradients = "gradients", 0
-    buffers.values[gradients] = bytearray(body.weight_bytes)
+    buffers.values[gradients] = bytearray(buffers.sizes[gradients])
     buffers.run(probe, name, "F", loss_scale)
     times = [buffers.measure(probe, name, "F")]
-    found = _outputs(buffers, layer, outputs)
+    outputs = _outputs(buffers, layer, eager.outputs)
+    running = [w for w in body.weights if w.is_running]
+    changed = [buffers.get(Place("weights", w.offset), w.value.float()) for w in running]
     # Inputs and outputs may be gone when I runs, what I reads when W does.
-    buffers.forget("inputs", "output", "data")
+    buffers.forget("inputs", "output", "data", "streams")
     after_forward = buffers.copy()
     buffers.run(probe, name, "I", loss_scale)
     times.append(buffers.measure(probe, name, "I"))
     input_grads = _input_grads(buffers, layer)
     results = buffers.copy()
     buffers.forget("output_grad", "input_grads", "saved_for_input_grad")
+    results[gradients] = _weight_grads(buffers, layer, probe, name, loss_scale)
+    times.append(buffers.measure(probe, name, "W"))
+    is_equal = None
+    if any(task.kind == "B" for task in body.tasks):
+        buffers.values = after_forward
+        buffers.run(probe, name, "B", loss_scale)
+        is_equal = all(
+            buffers.values[space] == results[space]
+            for space in results
+            if space[0] in ("gradients", "input_grads")
+        )
+    buffers.path.unlink()
+    buffers.values[gradients] = results[gradients]
+    trained = [w for w in body.weights if w.name in eager.parameter_grads]
+    output_error = differences(outputs, eager.outputs)
+    gradient_error = differences(
+        input_grads
+        + [buffers.get(Place("gradients", w.offset), w.value.detach()) for w in trained],
+        eager.input_grads + [eager.parameter_grads[w.name] for w in trained],
+    )
+    _refuse_difference(layer, "outputs", output_error)
+    for weight, value in zip(running, changed):
+        error = differences([value], [eager.buffers[weight.name].float()])
+        _refuse_difference(layer, f"values of buffer '{weight.name}'", error)
+    _refuse_difference(layer, "gradients", gradient_error)
+    of_tasks = times[0], times[1], times[2]
+    return Agreement(
+        output_error, gradient_error, of_tasks, eager.saved_bytes, is_equal
+    )
+
+
+def _weight_grads(
+    buffers: Buffers, layer: Layer, probe: Path, name: str, loss_scale: float
+) -> bytearray:
+    """Gradients after a run of W. Refuses those that have other bits in place."""
+    gradients = "gradients", 0
     before = buffers.copy()
     buffers.run(probe, name, "W", loss_scale)
     buffers.run(probe, name, "W", loss_scale)
@@ -169,55 +202,39 @@ def check_layer(
         raise Refusal(
             f"layer '{layer.name}': gradients differ when W writes them in place"
         )
-    times.append(buffers.measure(probe, name, "W"))
-    is_equal = None
-    if any(task.kind == "B" for task in body.tasks):
-        buffers.values = after_forward
-        buffers.run(probe, name, "B", loss_scale)
-        results[gradients] = once
-        is_equal = all(
-            buffers.values[space] == results[space]
-            for space in results
-            if space[0] in ("gradients", "input_grads")
+    return once
+
+
+def _refuse_difference(layer: Layer, what: str, error: Difference) -> None:
+    if not error.of_own <= TOLERANCE:
+        raise Refusal(
+            f"layer '{layer.name}': {what} of its compiled graphs differ from "
+            f"PyTorch's by {error.of_own:.2g} of a tensor's largest, more than "
+            f"{TOLERANCE:g}"
         )
-    buffers.path.unlink()
-    buffers.values[gradients] = once
-    weight_grads = [
-        buffers.get(Place("gradients", offset), parameter.detach())
-        for _, parameter, offset in body.weights
-    ]
-    output_error = differences(found, outputs)
-    gradient_error = differences(
-        input_grads + [g for g, e in zip(weight_grads, grads) if e is not None],
-        expected + [g for g in grads if g is not None],
-    )
-    for what, error in (("outputs", output_error), ("gradients", gradient_error)):
-        if not error.of_own <= TOLERANCE:
-            raise Refusal(
-                f"layer '{layer.name}': {what} of its compiled graphs differ from "
-                f"PyTorch's by {error.of_own:.2g} of a tensor's largest, more than "
-                f"{TOLERANCE:g}"
-            )
-    of_tasks = times[0], times[1], times[2]
-    return Agreement(output_error, gradient_error, of_tasks, saved_bytes, is_equal)
 
 
-def _eager(
-    layer: Layer, loss_scale: float
-) -> tuple[
-    list[torch.Tensor],
-    list[torch.Tensor],
-    list[torch.Tensor | None],
-    list[torch.Tensor],
-    int,
-]:
-    """Outputs, gradients of the inputs and of the parameters, the gradients of the
-    outputs that they follow from, and the bytes that the forward keeps for them."""
+@dataclass
+class Eager:
+    """What PyTorch computes."""
+
+    outputs: list[torch.Tensor]
+    #: What its forward has left in the buffers, by their names.
+    buffers: dict[str, torch.Tensor]
+    #: Those of the outputs, from which the others follow.
+    output_grads: list[torch.Tensor]
+    input_grads: list[torch.Tensor]
+    parameter_grads: dict[str, torch.Tensor]
+    #: What the forward keeps for the backward, without parameters and buffers.
+    saved_bytes: int
+
+
+def _eager(layer: Layer, loss_scale: float) -> Eager:
     inputs = [
         x.detach().clone().requires_grad_(x.is_floating_point() and not layer.is_first)
         for x in layer.inputs
     ]
-    values = dict(layer.parameters) | dict(layer.buffers)
+    values = layer.values()
     own = {tensor.untyped_storage().data_ptr() for tensor in values.values()}
     # Held, so that no two have the same address.
     saved: list[torch.Tensor] = []
@@ -230,23 +247,44 @@ def _eager(
     with HashedRandom(PROBED), hooks:
         outputs = layer.call(values, inputs, layer.targets)
     memory = {s.data_ptr(): s.nbytes() for s in (t.untyped_storage() for t in saved)}
-    saved_bytes = sum(size for place, size in memory.items() if place not in own)
     floats = [x for x in outputs if x.is_floating_point()]
     generator = torch.Generator().manual_seed(0)
     given = [torch.randn(x.shape, generator=generator) for x in floats]
     if layer.loss_fn is not None:
         given = [torch.tensor(loss_scale)]
     wanted = [x for x in inputs if x.requires_grad]
-    trained = [p for _, p in layer.parameters if p.requires_grad]
-    found = torch.autograd.grad(floats, wanted + trained, given, allow_unused=True)
+    trained = [(n, p) for n, p in layer.parameters if p.requires_grad]
+    found = torch.autograd.grad(
+        floats, wanted + [p for _, p in trained], given, allow_unused=True
+    )
     input_grads = [
         torch.zeros_like(x) if g is None else g for x, g in zip(wanted, found)
     ]
-    of_trained = iter(found[len(wanted) :])
-    grads = [
-        next(of_trained) if p.requires_grad else None for _, p in layer.parameters
-    ]
-    return [x.detach() for x in outputs], input_grads, grads, given, saved_bytes
+    parameter_grads = {
+        name: grad
+        for (name, _), grad in zip(trained, found[len(wanted) :])
+        if grad is not None
+    }
+    return Eager(
+        [x.detach() for x in outputs],
+        {name: values[name].detach() for name, _ in layer.buffers},
+        given,
+        input_grads,
+        parameter_grads,
+        sum(size for place, size in memory.items() if place not in own),
+    )
+
+
+def _refuse_nan(layer: Layer, eager: Eager) -> None:
+    for what, tensors in (
+        ("outputs", eager.outputs),
+        ("gradients", [*eager.input_grads, *eager.parameter_grads.values()]),
+    ):
+        if any(bool(torch.isnan(x).any()) for x in tensors):
+            raise Refusal(
+                f"layer '{layer.name}': {what} that PyTorch computes with the module's "
+                "weights have a NaN, so that nothing can be compared: initialise the module"
+            )
 
 
 def _output_places(layer: Layer, space: str) -> list[Place]:
@@ -255,8 +293,8 @@ def _output_places(layer: Layer, space: str) -> list[Place]:
 
 
 def _put_edges(buffers: Buffers, layer: Layer, given: Sequence[torch.Tensor]) -> None:
-    if _has_data(layer):
-        buffers.put(Place("data"), _data(layer).to(torch.int32))
+    for index, tensor in enumerate(layer.data):
+        buffers.put(data_place(layer, index), staged(tensor))
     for place, tensor in zip(edge_places(layer, "inputs")[0], layer.inputs):
         buffers.put(place, tensor)
     if layer.loss_fn is None:

@@ -36,6 +36,9 @@ class Checkpoint:
         files = {name: _open(index.parent / name) for name in set(names.values())}
         self._file_of = {tensor: files[name] for tensor, name in names.items()}
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._file_of
+
     def tensor(self, name: str, like: torch.Tensor) -> torch.Tensor:
         """A tensor of the sizes of `like`."""
         if name not in self._file_of:
@@ -45,7 +48,7 @@ class Checkpoint:
         if list(found.shape) != (list(like.shape) or [1]):
             raise ValueError(
                 f"'{self.path}': tensor '{name}' is {list(found.shape)}, and the "
-                f"parameter {list(like.shape)}: load it into the model that was exported"
+                f"module's {list(like.shape)}: load it into the model that was exported"
             )
         return found.reshape(like.shape)
 

@@ -168,8 +168,10 @@ def minimum_cut(
     cost: Callable[[Node], float],
     again: Callable[[Node], float],
     needed: set[Node],
+    results: Iterable[Node] = (),
 ) -> set[Node]:
-    """Values to keep, so that `needed` follow from them.
+    """Values to keep, so that the operands of `needed`, and the `results`, follow from
+    them.
 
     `cost` is what it takes to keep a node, `again` to compute it after the cut: 0 if
     it is not computed before, infinite if it must not be. Their sum over what is kept
@@ -194,6 +196,8 @@ def minimum_cut(
         for user in node.users:
             if user in nodes:
                 connect((node, "out"), (user, "in"), float("inf"))
+    for node in results:
+        connect((node, "out"), "sink", float("inf"))
     try:
         _, (before, _) = networkx.minimum_cut(graph, "source", "sink")
     except networkx.NetworkXUnbounded:
@@ -234,11 +238,11 @@ def choose_kept(joint: Joint, recompute: float) -> Kept:
         return float("inf") if recompute == 0 else round(1024 * time / recompute)
 
     everything = ancestors(parameter_grads + input_grads)
-    of_output = ancestors(joint.outputs)
+    of_forward = ancestors([*joint.outputs, *(new for _, new in joint.running)])
     kept = minimum_cut(
         everything,
         cost,
-        lambda n: 0 if n in backward else again(n, of_output),
+        lambda n: 0 if n in backward else again(n, of_forward),
         {n for n in everything if n in backward and n not in joint.tangents},
     )
     kept = {n for n in kept if n not in free}
@@ -258,6 +262,8 @@ def choose_kept(joint: Joint, recompute: float) -> Kept:
         if n in of_input_grad
         else 0,
         {n for n in rest if n in backward or not is_cheap(n)},
+        # Such as the sums of a normalisation over samples.
+        {g for g in parameter_grads if g in of_input_grad},
     )
     for_weight_grad = {n for n in for_weight_grad if n not in free}
     order = {n: i for i, n in enumerate(joint.module.graph.nodes)}

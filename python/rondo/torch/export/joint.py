@@ -21,21 +21,47 @@ class Refusal(ValueError):
 
 
 @dataclass
+class Stream:
+    """A part of each sample that a layer reads from the data set."""
+
+    name: str
+    #: Of the samples of a micro-batch.
+    example: torch.Tensor
+    #: Whole numbers are from 0 to below - 1.
+    below: int | None = None
+
+
+def staged(tensor: torch.Tensor) -> torch.Tensor:
+    """Data as a program has them: fp32, uint8 or int32."""
+    if tensor.is_floating_point():
+        return tensor.to(torch.float32)
+    if tensor.dtype in (torch.uint8, torch.bool):
+        return tensor.to(torch.uint8)
+    return tensor.to(torch.int32)
+
+
+@dataclass
 class Layer:
     """A module with an example of its inputs.
 
     `edges` are the outputs of other layers that it reads, and `inputs` all tensors
     of these, or the data of the first layer, which has no edges. `loss_fn` and
-    `targets` make the last layer's loss.
+    `targets` make the last layer's loss. Its data are tokens or targets, or the
+    parts of each sample that `streams` describes.
     """
 
     name: str
     module: torch.nn.Module
     edges: list[list[torch.Tensor]]
     inputs: list[torch.Tensor]
-    loss_fn: Callable[[Any, torch.Tensor], torch.Tensor] | None = None
-    targets: torch.Tensor | None = None
+    loss_fn: Callable[..., torch.Tensor] | None = None
+    targets: list[torch.Tensor] = field(default_factory=list)
+    streams: list[Stream] = field(default_factory=list)
     outputs: list[torch.Tensor] = field(default_factory=list)
+    #: The buffers that the forward changes, such as running means.
+    running: list[str] = field(default_factory=list)
+    #: The parameter that the first and the last layer share.
+    tied: str | None = None
     calls: Calls = field(default_factory=Calls)
 
     @property
@@ -50,11 +76,21 @@ class Layer:
     def buffers(self) -> list[tuple[str, torch.Tensor]]:
         return list(self.module.named_buffers())
 
+    @property
+    def data(self) -> list[torch.Tensor]:
+        """What it reads from the data set."""
+        return self.inputs if self.is_first else self.targets
+
+    def values(self) -> dict[str, torch.Tensor]:
+        """Weights, and copies of the buffers, which call() may change."""
+        copies = {name: buffer.detach().clone() for name, buffer in self.buffers}
+        return dict(self.parameters) | copies
+
     def run(self) -> list[torch.Tensor]:
         """What the next layers take: dense tensors, whole numbers as int32."""
         with torch.no_grad():
-            result = self.module(*self.inputs)
-        return [_as_output(x, False) for x in self._tensors(result)]
+            result = self.call(self.values(), self.inputs, [])
+        return [_as_output(x, False) for x in result]
 
     def _tensors(self, result: Any) -> list[torch.Tensor]:
         leaves = tree_leaves(result)
@@ -70,17 +106,14 @@ class Layer:
         self,
         values: dict[str, torch.Tensor],
         inputs: Sequence[torch.Tensor],
-        targets: torch.Tensor | None,
+        targets: Sequence[torch.Tensor],
     ) -> list[torch.Tensor]:
-        """The layer's tensors, computed with these weights and buffers."""
-        given = [
-            x.to(example.dtype) if not x.is_floating_point() else x
-            for x, example in zip(inputs, self.inputs)
-        ]
-        result = torch.func.functional_call(self.module, values, tuple(given))
+        """The layer's tensors, computed with these weights and buffers. What the
+        forward puts in place of a buffer is in `values` afterwards."""
+        given = _as_examples(inputs, self.inputs)
+        result = torch.func.functional_call(self.module, values, given)
         if self.loss_fn is not None:
-            assert targets is not None and self.targets is not None
-            result = self.loss_fn(result, targets.to(self.targets.dtype))
+            result = self.loss_fn(result, *_as_examples(targets, self.targets))
         return self._tensors(result)
 
 
@@ -95,8 +128,10 @@ class Joint:
     module: GraphModule
     parameters: list[Node]
     constants: dict[Node, torch.Tensor]
+    #: Buffers that the forward changes: before and after.
+    running: list[tuple[Node, Node]]
     inputs: list[Node]
-    targets: Node | None
+    targets: list[Node]
     tangents: list[Node]
     outputs: list[Node]
     parameter_grads: list[Node | None]
@@ -108,26 +143,37 @@ class Joint:
 def trace(layer: Layer) -> Joint:
     """The joint graph of a layer, in ATen operations without side effects."""
     names = [name for name, _ in layer.parameters]
-    buffers = [name for name, _ in layer.buffers]
-    inputs = [_example(x, not layer.is_first) for x in layer.inputs]
-    targets = [] if layer.targets is None else [layer.targets.to(torch.int32)]
+    buffers = dict(layer.buffers)
+    inputs = [
+        staged(x) if layer.is_first else _example(x) for x in layer.inputs
+    ]
+    targets = [staged(x) for x in layer.targets]
+    layer.running = _refuse_or(layer, lambda: _running_buffers(layer))
 
     # Outputs in memory of another tensor, which a graph cannot return.
     shared: set[int] = set()
 
     def compute(*args: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        values = dict(zip(names + buffers, args))
+        values = dict(zip([*names, *buffers], args))
         rest = args[len(values) :]
-        outputs = layer.call(
-            values, rest[: len(inputs)], rest[-1] if targets else None
-        )
-        return tuple(
-            _as_output(x, index in shared) for index, x in enumerate(outputs)
+        for name in layer.running:
+            # A program keeps them as weights, in fp32.
+            values[name] = values[name].to(buffers[name].dtype, copy=True)
+        outputs = layer.call(values, rest[: len(inputs)], rest[len(inputs) :])
+        return (
+            *(_as_output(x, index in shared) for index, x in enumerate(outputs)),
+            *(values[name].detach().float() for name in layer.running),
         )
 
     args = (
-        *(p.detach().requires_grad_(p.requires_grad) for _, p in layer.parameters),
-        *(b.detach() for _, b in layer.buffers),
+        *(
+            p.detach().contiguous().requires_grad_(p.requires_grad)
+            for _, p in layer.parameters
+        ),
+        *(
+            b.detach().float().contiguous() if n in layer.running else b.detach()
+            for n, b in buffers.items()
+        ),
         *inputs,
         *targets,
     )
@@ -136,17 +182,79 @@ def trace(layer: Layer) -> Joint:
     private.common_subexpressions(module)
     _refuse_operations(layer, module)
     _split_convolutions(module)
-    joint = _describe(layer, module, len(names), len(buffers))
+    joint = _describe(layer, module)
+    _refuse_running(layer, joint)
     joint.input_grads = [_contiguous(module, grad) for grad in joint.input_grads]
     joint.key = hash_random_numbers(module)
     _refuse_random(layer, module)
     return joint
 
 
-def _example(tensor: torch.Tensor, needs_grad: bool) -> torch.Tensor:
+def _example(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.is_floating_point():
-        return tensor.detach().clone().requires_grad_(needs_grad)
+        return tensor.detach().clone().requires_grad_()
     return tensor.to(torch.int32)
+
+
+def _as_examples(
+    tensors: Sequence[torch.Tensor], examples: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    """Whole numbers in the types that the module takes."""
+    return tuple(
+        x if x.is_floating_point() else x.to(example.dtype)
+        for x, example in zip(tensors, examples)
+    )
+
+
+def _running_buffers(layer: Layer) -> list[str]:
+    """The buffers that the forward changes, in place or by another tensor."""
+    values = layer.values()
+    given = dict(values)
+    versions = {name: given[name]._version for name, _ in layer.buffers}
+    with layer.calls, torch.no_grad():
+        layer.call(values, layer.inputs, layer.targets)
+    found = []
+    for name, buffer in layer.buffers:
+        after = values[name]
+        if (
+            after is given[name]
+            and after._version == versions[name]
+            and torch.equal(after, buffer)
+        ):
+            continue
+        if after.dtype not in (torch.float32, torch.int32, torch.int64, torch.bool):
+            raise Refusal(
+                f"layer '{layer.name}' changes its buffer '{name}' of {after.dtype}: "
+                "a program keeps such buffers in fp32"
+            )
+        if after.shape != buffer.shape or after.dtype != buffer.dtype:
+            raise Refusal(
+                f"layer '{layer.name}' replaces its buffer '{name}', {buffer.dtype} "
+                f"{tuple(buffer.shape)}, by {after.dtype} {tuple(after.shape)}: keep "
+                "type and sizes"
+            )
+        found.append(name)
+    return found
+
+
+def _refuse_running(layer: Layer, joint: Joint) -> None:
+    """Refuses buffers that a forward both changes and uses."""
+    results = [*joint.outputs, *joint.parameter_grads, *joint.input_grads]
+    needed: set[Node] = set()
+    open_nodes = [node for node in results if node is not None]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node not in needed:
+            needed.add(node)
+            open_nodes += node.all_input_nodes
+    for name, (old, _) in zip(layer.running, joint.running):
+        if old in needed:
+            raise Refusal(
+                f"layer '{layer.name}' changes its buffer '{name}' in the forward, and "
+                "its outputs depend on it: they would depend on the order of "
+                "micro-batches, and on recomputation; call eval() on the module, or "
+                "keep the buffer as it is"
+            )
 
 
 def _as_output(tensor: torch.Tensor, is_shared: bool) -> torch.Tensor:
@@ -164,19 +272,10 @@ def _run(
     args: Sequence[torch.Tensor],
     shared: set[int],
 ) -> list[torch.Tensor]:
-    """The outputs, and in `shared` the indices of those in another tensor's memory;
-    refuses a layer that changes its buffers."""
-    before = [b.detach().clone() for _, b in layer.buffers]
+    """The outputs, and in `shared` the indices of those in another tensor's memory."""
     with layer.calls:
-        outputs = list(compute(*args))
-    for (name, after), old in zip(layer.buffers, before):
-        if not torch.equal(after, old):
-            with torch.no_grad():
-                after.copy_(old)
-            raise Refusal(
-                f"layer '{layer.name}' changes its buffer '{name}' in the forward: "
-                "call eval() on the module that does, or use one without such a state"
-            )
+        results = list(compute(*args))
+    outputs = results[: len(results) - len(layer.running)]
     memory = {x.untyped_storage().data_ptr() for x in args}
     for index, output in enumerate(outputs):
         if output.is_floating_point() and output.dtype != torch.float32:
@@ -213,9 +312,11 @@ def _refuse_or(layer: Layer, compute: Callable[[], _Result]) -> _Result:
         ) from error
     except Exception as error:
         reason = str(error).strip().splitlines()
+        # A gradient may need what a buffer was.
+        changed = "".join(f"; it changes its buffer '{name}'" for name in layer.running)
         raise Refusal(
             f"{_innermost(layer)} is not one graph of fixed shapes: "
-            f"{type(error).__name__}: {reason[0][:300] if reason else ''}"
+            f"{type(error).__name__}: {reason[0][:300] if reason else ''}{changed}"
         ) from error
 
 
@@ -332,44 +433,47 @@ def _refuse_tangents(
         )
 
 
-def _describe(
-    layer: Layer, module: GraphModule, num_parameters: int, num_buffers: int
-) -> Joint:
+def _describe(layer: Layer, module: GraphModule) -> Joint:
     graph = module.graph
     placeholders = [n for n in graph.nodes if n.op == "placeholder"]
-    num_inputs = len(layer.inputs)
-    bounds = [
-        num_parameters,
-        num_buffers,
-        num_inputs,
-        0 if layer.targets is None else 1,
+    buffers = layer.buffers
+    counts = [
+        len(layer.parameters),
+        len(buffers),
+        len(layer.inputs),
+        len(layer.targets),
     ]
     parts: list[list[Node]] = []
     begin = 0
-    for count in bounds:
+    for count in counts:
         parts.append(placeholders[begin : begin + count])
         begin += count
     tangents = placeholders[begin:]
     _refuse_tangents(layer, module, tangents)
-    results = next(n for n in graph.nodes if n.op == "output").args[0]
-    num_outputs = len(layer.outputs)
-    grads = list(results[num_outputs:])
+    results = list(next(n for n in graph.nodes if n.op == "output").args[0])
+    outputs = results[: len(layer.outputs)]
+    replaced = results[len(outputs) :][: len(layer.running)]
+    grads = results[len(outputs) + len(replaced) :]
     grads += [None] * (begin - len(grads))
+    node_of = {name: node for node, (name, _) in zip(parts[1], buffers)}
     constants = {
-        node: tensor for node, (_, tensor) in zip(parts[1], layer.buffers)
+        node_of[name]: tensor
+        for name, tensor in buffers
+        if name not in layer.running
     }
     for node in graph.nodes:
         if node.op == "get_attr":
             constants[node] = operator.attrgetter(str(node.target))(module)
-    first = num_parameters + num_buffers
+    first = counts[0] + counts[1]
     return Joint(
         module,
         parts[0],
         constants,
+        [(node_of[name], node) for name, node in zip(layer.running, replaced)],
         parts[2],
-        parts[3][0] if parts[3] else None,
+        parts[3],
         tangents,
-        list(results[:num_outputs]),
-        grads[:num_parameters],
-        grads[first : first + num_inputs],
+        outputs,
+        grads[: counts[0]],
+        grads[first : first + counts[2]],
     )

@@ -13,7 +13,8 @@ from typing import Iterable, Sequence
 import torch
 
 from .compile import Compiled, level
-from .tasks import ALIGNMENT, Body, Placed, Task, aligned, stated_shape
+from .joint import Layer, staged
+from .tasks import ALIGNMENT, Body, Placed, Task, aligned
 
 _DTYPES = {
     torch.uint8: 0,
@@ -27,6 +28,7 @@ _DTYPES = {
 }
 _SPACES = {
     "weights": "Weights",
+    "running_weights": "RunningWeights",
     "gradients": "Gradients",
     "saved_for_input_grad": "SavedForInputGrad",
     "saved_for_weight_grad": "SavedForWeightGrad",
@@ -37,6 +39,7 @@ _SPACES = {
     "output_grad": "OutputGrad",
     "workspace": "Workspace",
     "data": "Data",
+    "streams": "Streams",
     "loss": "Loss",
     "loss_scale": "LossScale",
     "constants": "Constants",
@@ -121,6 +124,9 @@ def plan(task: Task, recording: Recording, in_place: bool = True) -> Plan:
     places: dict[int, tuple[str, int, int]] = {}
     for placed, output in zip(task.outputs, recording.outputs):
         if not in_place or output.source < 0 or output.offset != 0:
+            continue
+        # F may still read what it replaces, and may not replace it in every run.
+        if placed.place.space == "running_weights":
             continue
         allocation = recording.allocations[output.source]
         if allocation.size == placed.nbytes and output.source not in places:
@@ -252,16 +258,16 @@ class Glue:
         )
         return name
 
-    def body(self, name: str, body: Body, data: tuple[int, int, int, int]) -> None:
-        """The rondo_body of a layer. `data` are batch, sequence, vocab, and the number
-        of edges."""
+    def body(self, name: str, body: Body, layer: Layer, data: tuple[int, int]) -> None:
+        """The rondo_body of a layer. `data` are samples and tokens; without tokens 0."""
         rows = []
-        for tensor, parameter, offset in body.weights:
-            shape = stated_shape(parameter)
+        for weight in body.weights:
+            shape = weight.shape
+            decays = len(shape) > 1 and weight.has_gradient
             rows.append(
-                f'{{"{tensor}", {len(shape)}, {{{", ".join(map(str, shape))}}}, '
-                # Decay would move a parameter without a gradient.
-                f"{offset // 4}, RONDO_INIT_FILE, {int(len(shape) > 1 and tensor in body.trained)}, 0}}"
+                f'{{"{weight.stated_name}", {len(shape)}, {{{", ".join(map(str, shape))}}}, '
+                f"{weight.offset // 4}, RONDO_INIT_FILE, {int(decays)}, "
+                f"{2 if weight.is_running else int(not weight.has_gradient)}}}"
             )
         tensors = "nullptr"
         if rows:
@@ -270,7 +276,7 @@ class Glue:
             self.parts.append(
                 f"static const rondo_tensor {tensors}[] = {{\n    {body_rows}}};\n"
             )
-        batch, sequence, _, inputs = data
+        inputs = len(layer.edges)
         has_backward = any(task.kind == "B" for task in body.tasks)
         backward = f"run_task_{name}_B" if has_backward else "nullptr"
         self.parts.append(
@@ -278,10 +284,9 @@ class Glue:
             "  if (!has_instructions())\n"
             f'    return "its graphs are compiled for {level()}, and this processor has '
             'fewer instructions: export the model on this machine";\n'
-            f"  if (layer->batch != {batch} || layer->sequence != {sequence})\n"
-            f'    return "its graphs were exported for micro-batches of {batch} samples of '
-            f'{sequence} tokens: export the model again";\n'
+            f"{_data_check(layer, *data)}"
             f"  sizes->weight_bytes = {body.weight_bytes};\n"
+            f"  sizes->frozen_weight_bytes = {body.frozen_weight_bytes};\n"
             f"  sizes->saved_for_input_grad_bytes = {body.saved_for_input_grad_bytes};\n"
             f"  sizes->saved_for_weight_grad_bytes = {body.saved_for_weight_grad_bytes};\n"
             f"  sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
@@ -320,6 +325,40 @@ class Glue:
             f"  return rondo::torch::probe(argc, argv, graphs, {len(self.graphs)}, "
             f"probed, {len(self.tasks)}, layer);\n}}\n"
         )
+
+
+def _data_check(layer: Layer, samples: int, tokens: int) -> str:
+    """C++ that checks what a layer is given of the data set."""
+    text = (
+        f"  if (layer->batch != {samples} || layer->sequence != {tokens})\n"
+        f'    return "its graphs were exported for micro-batches of {samples} samples'
+        + (f" of {tokens} tokens" if tokens else "")
+        + ': export the model again";\n'
+    )
+    wrong = [f"layer->num_streams != {len(layer.streams)}"]
+    for index, stream in enumerate(layer.streams):
+        at = f"layer->streams[{index}]"
+        shape = stream.example.shape[1:]
+        wrong.append(f"{at}.type != RONDO_STREAM_{stream_type(stream.example).upper()}")
+        wrong.append(f"{at}.num_dims != {len(shape)}")
+        wrong += [f"{at}.shape[{d}] != {size}" for d, size in enumerate(shape)]
+    described = ", ".join(
+        f"'{s.name}', {stream_type(s.example)} {list(s.example.shape[1:])}"
+        for s in layer.streams
+    )
+    return text + (
+        f"  if ({' || '.join(wrong)})\n"
+        f'    return "its graphs were exported for '
+        f"{'the streams ' + described if described else 'no streams'}"
+        ': export the model again";\n'
+    )
+
+
+def stream_type(tensor: torch.Tensor) -> str:
+    """The dtype of a stream, as the language has it."""
+    return {torch.float32: "fp32", torch.uint8: "uint8", torch.int32: "int32"}[
+        staged(tensor).dtype
+    ]
 
 
 def _place(space: str, index: int, offset: int) -> str:

@@ -14,6 +14,7 @@ import torch
 
 from ...command import RondoError, find_rondo
 from .checkpoint import Checkpoint
+from .tasks import TIED
 
 
 @dataclass
@@ -54,13 +55,19 @@ class Model:
         return _call([str(program), *options])
 
     def load(self, layers: Mapping[str, torch.nn.Module], file: str | os.PathLike[str]) -> None:
-        """Puts the weights of a checkpoint into the modules. Raises ValueError, and
-        changes nothing."""
+        """Puts the weights of a checkpoint into the modules, and the buffers that
+        their forwards change. Raises ValueError, and changes nothing."""
         checkpoint = Checkpoint(file)
-        found = [(p, checkpoint.tensor(name, p)) for name, p in _parameters(layers)]
+        found = [(p, checkpoint.tensor(name, p)) for name, p in self._parameters(layers)]
+        found += [
+            (buffer, checkpoint.tensor(f"{name}.{buffer_name}", buffer))
+            for name, module in layers.items()
+            for buffer_name, buffer in module.named_buffers()
+            if f"{name}.{buffer_name}" in checkpoint
+        ]
         with torch.no_grad():
-            for parameter, tensor in found:
-                parameter.copy_(tensor)
+            for tensor, saved in found:
+                tensor.copy_(saved)
 
     def load_optimizer(
         self,
@@ -87,7 +94,7 @@ class Model:
         owned = {id(p) for group in groups for p in group["params"]}
         step = int(checkpoint.metadata["step"])
         state = {}
-        for name, parameter in _parameters(layers):
+        for name, parameter in self._parameters(layers):
             if not parameter.requires_grad:
                 continue
             if id(parameter) not in owned:
@@ -100,14 +107,15 @@ class Model:
         optimizer.state.update(state)
         return step
 
-
-def _parameters(
-    layers: Mapping[str, torch.nn.Module],
-) -> Iterator[tuple[str, torch.nn.Parameter]]:
-    """Parameters with their names in checkpoints."""
-    for name, module in layers.items():
-        for parameter_name, parameter in module.named_parameters():
-            yield f"{name}.{parameter_name}", parameter
+    def _parameters(
+        self, layers: Mapping[str, torch.nn.Module]
+    ) -> Iterator[tuple[str, torch.nn.Parameter]]:
+        """Parameters with their names in checkpoints."""
+        tied = self.report.get("tied", {})
+        for name, module in layers.items():
+            for parameter_name, parameter in module.named_parameters():
+                is_tied = tied.get(name) == parameter_name
+                yield TIED if is_tied else f"{name}.{parameter_name}", parameter
 
 
 def _call(command: list[str]) -> str:

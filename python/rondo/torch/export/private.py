@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Callable, Sequence
 
 import torch
+import torch._inductor.lowering  # Decompositions use it without an import.
 from torch._functorch.aot_autograd import aot_export_joint_simple
 from torch._inductor import aot_compile, cpu_vec_isa
 from torch._inductor.decomposition import select_decomp_table

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
@@ -16,7 +15,7 @@ import torch
 
 from .build import MissingFunctions, cache_folder, make_archive, make_program
 from .calls import operation_of, place
-from .check import Agreement, check_layer
+from .check import check_layer
 from .compile import (
     Compiled,
     compile_tasks,
@@ -25,31 +24,19 @@ from .compile import (
     operations_of,
 )
 from .cut import RECOMPUTE
+from .data import Data, read_data
 from .joint import Layer, Refusal, trace
-from .library import Glue, Plan, Recording, parse_recording, plan, tensor_line, write_contents
+from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
+from .mlir import Exported, Stage, model_text
 from .model import Model
-from .tasks import Body, Task, divide, stated_shape
-
-
-@dataclass
-class Exported:
-    """A body, and the compiled graphs, recordings and plans of its tasks."""
-
-    name: str
-    layer: Layer
-    body: Body
-    compiled: list[Compiled | None]
-    recordings: list[Recording | None]
-    plans: list[Plan | None] = field(default_factory=list)
-    agreement: Agreement | None = None
-    times: tuple[int, int, int] = (0, 0, 0)
+from .tasks import TIED, Task, divide
 
 
 def export_stages(
     layers: Mapping[str, torch.nn.Module],
-    example: torch.Tensor,
-    loss_fn: Callable[[Any, torch.Tensor], torch.Tensor],
-    targets: torch.Tensor,
+    example: torch.Tensor | Mapping[str, torch.Tensor],
+    loss_fn: Callable[..., torch.Tensor],
+    targets: torch.Tensor | Mapping[str, torch.Tensor],
     *,
     out: str | os.PathLike[str],
     ranks: int = 2,
@@ -58,6 +45,7 @@ def export_stages(
     schedules: Sequence[str] = ("1f1b", "zb-h1"),
     inputs: Mapping[str, Sequence[str]] | None = None,
     vocab: int | None = None,
+    below: Mapping[str, int] | None = None,
     cache: str | os.PathLike[str] | None = None,
     recompute: float = RECOMPUTE,
     backward: bool = True,
@@ -66,7 +54,10 @@ def export_stages(
 
     `layers` are modules, in order; each takes what the one before returns, a tensor
     or several. `example` are tokens [samples, tokens] of one micro-batch, `targets`
-    as many; `loss_fn(output, targets)` is the mean loss of a micro-batch.
+    as many; `loss_fn(output, targets)` is the mean loss of a micro-batch. For other
+    data both are tensors of samples by their names in the files of `--data`: the
+    first layer takes those of `example`, in their order, and the loss those of
+    `targets`. `below` then says which whole numbers they have, from 0 on.
     `placement` has the rank of each layer; without it layers are divided evenly by
     their measured times. `inputs` names the layers whose outputs a layer takes, if
     these are not just the one before: layers then form a graph. `schedules` are families,
@@ -88,15 +79,16 @@ def export_stages(
         raise Refusal(f"{len(layers)} layers cannot be divided among {ranks} ranks")
     if placement is not None and len(placement) != len(layers):
         raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
-    data = (*_shape(example), _vocab(layers, vocab))
+    data = read_data(layers, example, targets, vocab, below or {})
     folder.mkdir(parents=True, exist_ok=True)
     graphs_folder = Path(cache) if cache is not None else cache_folder()
-    chain, sources = _chain(layers, inputs or {}, example, loss_fn, targets)
+    chain, sources = _chain(layers, inputs or {}, data, loss_fn)
     found: dict[str, Exported] = {}
     bodies: list[Exported] = []
     for layer in chain:
         exported = _prepare(layer, graphs_folder, recompute, backward)
         bodies.append(found.setdefault(exported.name, exported))
+    _refuse_shared_buffers(chain)
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
     compile_tasks(graphs, graphs_folder)
@@ -105,71 +97,92 @@ def export_stages(
     _check(unique, folder)
     _write_library(unique, folder, data)
     placed = list(placement or _divide_evenly([sum(b.times) for b in bodies], ranks))
-    return _write_model(
-        chain, bodies, folder, data, _stages(sources, placed), microbatches, schedules
-    )
-
-
-def _shape(example: torch.Tensor) -> tuple[int, int]:
-    if example.dim() != 2 or example.is_floating_point():
-        raise Refusal(
-            f"the example is {example.dtype} {tuple(example.shape)}: the first layer "
-            "takes tokens, whole numbers [samples, tokens]"
-        )
-    return example.shape[0], example.shape[1]
-
-
-def _vocab(layers: Mapping[str, torch.nn.Module], stated: int | None) -> int:
-    if stated is not None:
-        return stated
-    first = next(iter(layers.values()))
-    for module in first.modules():
-        if isinstance(module, torch.nn.Embedding):
-            return module.num_embeddings
-    raise Refusal("the first layer has no torch.nn.Embedding: state vocab=")
+    _write_weights(chain, bodies, folder)
+    text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
+    (folder / "model.mlir").write_text(text)
+    return _report(chain, bodies, folder)
 
 
 def _chain(
     layers: Mapping[str, torch.nn.Module],
     inputs: Mapping[str, Sequence[str]],
-    example: torch.Tensor,
-    loss_fn: Callable[[Any, torch.Tensor], torch.Tensor],
-    targets: torch.Tensor,
+    data: Data,
+    loss_fn: Callable[..., torch.Tensor],
 ) -> tuple[list[Layer], list[list[int]]]:
     """The layers, and the indices of those that each reads."""
     if len(layers) < 2:
-        raise Refusal("a model has at least two layers: one reads tokens, one targets")
+        raise Refusal("a model has at least two layers: one reads the data, one targets")
     for name in layers:
         if not re.fullmatch(r"[A-Za-z0-9_.\-]+", name):
             raise Refusal(
                 f"'{name}' is no name of a layer: it has letters, digits, '_', '.', '-'"
             )
-    _refuse_shared(layers)
     sources = _sources(list(layers), inputs)
     chain: list[Layer] = []
     outputs: list[list[torch.Tensor]] = []
     for index, (name, module) in enumerate(layers.items()):
         edges = [outputs[s] for s in sources[index]]
-        given = [x for edge in edges for x in edge] if edges else [example]
+        given = [x for edge in edges for x in edge] if edges else data.example
         layer = Layer(name, module, edges, given)
+        if layer.is_first:
+            layer.streams = data.example_streams
         if index + 1 == len(layers):
-            layer.loss_fn, layer.targets = loss_fn, targets
+            layer.loss_fn, layer.targets = loss_fn, data.targets
+            layer.streams = data.target_streams
         else:
             outputs.append(layer.run())
         chain.append(layer)
+    _tie(chain, data)
     return chain, sources
 
 
-def _refuse_shared(layers: Mapping[str, torch.nn.Module]) -> None:
-    owners: dict[int, str] = {}
-    for name, module in layers.items():
-        for parameter_name, parameter in module.named_parameters():
-            key = f"{name}.{parameter_name}"
-            owner = owners.setdefault(id(parameter), key)
-            if owner != key:
+def _tie(chain: Sequence[Layer], data: Data) -> None:
+    """Marks the parameter that the first and the last layer share; refuses others in
+    two layers."""
+    owners: dict[int, tuple[Layer, str]] = {}
+    for layer in chain:
+        for name, parameter in layer.parameters:
+            owner, first_name = owners.setdefault(id(parameter), (layer, name))
+            if owner is layer:
+                continue
+            both = (
+                f"'{owner.name}.{first_name}' and '{layer.name}.{name}' are one parameter"
+            )
+            shape = tuple(parameter.shape)
+            if (owner, layer) != (chain[0], chain[-1]) or owner.tied:
                 raise Refusal(
-                    f"'{owner}' and '{key}' are one parameter: two layers cannot "
-                    "share one yet; give each its own"
+                    f"{both}: only the first and the last layer can share one, a matrix "
+                    "of embeddings; give each layer its own"
+                )
+            if not data.tokens or len(shape) != 2 or shape[0] != data.vocab:
+                raise Refusal(
+                    f"{both}, {list(shape)}: what the first and the last layer share is "
+                    "a matrix with a row for each token"
+                    + (f", here {data.vocab}" if data.tokens else "")
+                    + "; give each layer its own"
+                )
+            owner.tied, layer.tied = first_name, name
+    for layer in chain:
+        names = [n for n, _ in layer.parameters]
+        if layer.tied not in (None, TIED) and TIED in names:
+            raise Refusal(
+                f"layer '{layer.name}' shares its parameter '{layer.tied}', which a "
+                f"program calls '{TIED}', and has another one of that name: rename it"
+            )
+
+
+def _refuse_shared_buffers(chain: Sequence[Layer]) -> None:
+    """Refuses what forwards of two layers change."""
+    owners: dict[int, str] = {}
+    for layer in chain:
+        for name, buffer in layer.buffers:
+            if name not in layer.running:
+                continue
+            owner = owners.setdefault(id(buffer), f"{layer.name}.{name}")
+            if owner != f"{layer.name}.{name}":
+                raise Refusal(
+                    f"'{owner}' and '{layer.name}.{name}' are one buffer, which both "
+                    "forwards change: give each layer its own"
                 )
 
 
@@ -221,7 +234,11 @@ def _prepare(
             *(repr(t.copies) for t in body.tasks),
             *(repr([p.place for p in (*t.inputs, *t.outputs)]) for t in body.tasks),
             str(len(layer.edges)),
-            *(f"{n} {tuple(p.shape)} {o}" for n, p, o in body.weights),
+            *(repr((s.name, s.example.shape[1:])) for s in layer.streams),
+            *(
+                repr((w.stated_name, w.shape, w.offset, w.has_gradient, w.is_running))
+                for w in body.weights
+            ),
             *(hashlib.sha256(c.numpy().tobytes()).hexdigest() for c in body.constants),
         ]
     )
@@ -355,14 +372,13 @@ def _objects(unique: Sequence[Exported]) -> list[Path]:
     return list({c.name: c.path for e in unique for c in e.compiled if c}.values())
 
 
-def _write_library(
-    unique: Sequence[Exported], folder: Path, data: tuple[int, int, int]
-) -> None:
+def _write_library(unique: Sequence[Exported], folder: Path, data: Data) -> None:
     """libstages.a."""
     glue = Glue()
     for exported in unique:
         _add_tasks(glue, exported, folder)
-        glue.body(exported.name, exported.body, (*data, len(exported.layer.edges)))
+        sizes = data.samples, data.tokens
+        glue.body(exported.name, exported.body, exported.layer, sizes)
     make_archive(glue.text(), _objects(unique), folder / "libstages.a")
 
 
@@ -410,16 +426,6 @@ def _divide_evenly(times: Sequence[int], ranks: int) -> list[int]:
     return placed
 
 
-@dataclass
-class Stage:
-    """Consecutive layers on a rank, and the stages that feed the first of them."""
-
-    begin: int
-    end: int
-    rank: int
-    sources: list[int]
-
-
 def _stages(sources: Sequence[Sequence[int]], placed: Sequence[int]) -> list[Stage]:
     """Stages as long as possible: within one, each layer feeds the next, and no other."""
     readers = [[r for r, s in enumerate(sources) if i in s] for i in range(len(placed))]
@@ -441,79 +447,17 @@ def _stages(sources: Sequence[Sequence[int]], placed: Sequence[int]) -> list[Sta
     return stages
 
 
-def _write_model(
-    chain: Sequence[Layer],
-    bodies: Sequence[Exported],
-    folder: Path,
-    data: tuple[int, int, int],
-    stages: Sequence[Stage],
-    microbatches: int,
-    schedules: Sequence[str],
+def _report(
+    chain: Sequence[Layer], bodies: Sequence[Exported], folder: Path
 ) -> Model:
-    batch, sequence, vocab = data
-    lines = ["pipe.cluster @machine {"]
-    lines += [f"  pipe.device @rank{r}" for r in range(max(s.rank for s in stages) + 1)]
-    lines += [
-        "}",
-        f"pipe.model @model gpt<vocab = {vocab}, sequence = {sequence}, hidden = 1, "
-        f"heads = 1, ffn = 1, batch = {batch}> {{",
-    ]
-    for layer, exported in zip(chain, bodies):
-        body = exported.body
-        fields = [f'body = "{exported.name}"']
-        if layer.is_first:
-            fields.append("data = tokens")
-        if layer.targets is not None:
-            fields += ["data = targets", "loss = true"]
-        fields += [
-            f"{name} = {value}"
-            for name, value in (
-                ("weight_bytes", body.weight_bytes),
-                ("saved_for_input_grad_bytes", body.saved_for_input_grad_bytes),
-                ("saved_for_weight_grad_bytes", body.saved_for_weight_grad_bytes),
-                ("kept_for_weight_grad_bytes", body.kept_for_weight_grad_bytes),
-                ("output_bytes", body.output_bytes),
-                ("workspace_bytes", body.workspace_bytes),
-                ("backward_workspace_bytes", body.backward_workspace_bytes),
-                ("tensors", len(body.weights)),
-            )
-            if value > 0
-        ]
-        f, i, w = (max(t, 1) for t in exported.times)
-        lines.append(
-            f'  pipe.layer @"{layer.name}" custom<{", ".join(fields)}> '
-            f"costs<forward_ns = {f}, input_grad_ns = {i}, weight_grad_ns = {w}>"
-        )
-    lines += ["}", f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {{"]
-    for index, stage in enumerate(stages):
-        names = ", ".join(f'@"{layer.name}"' for layer in chain[stage.begin : stage.end])
-        line = f"  pipe.stage @s{index} [{names}] on {stage.rank}"
-        if stage.sources != [index - 1] * (index > 0):
-            line += f" from [{', '.join(f'@s{s}' for s in stage.sources)}]"
-        lines.append(line)
-    lines.append("}")
-    lines += [_schedule(schedule) for schedule in schedules]
-    (folder / "model.mlir").write_text("\n".join(lines) + "\n")
-    _write_weights(chain, bodies, folder)
     report = {
         "torch": torch.__version__,
         "instructions": level(),
+        "tied": {layer.name: layer.tied for layer in chain if layer.tied},
         "layers": [_reported(layer, exported) for layer, exported in zip(chain, bodies)],
     }
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     return Model(folder, report)
-
-
-def _schedule(text: str) -> str:
-    """The line of a schedule: 1f1b, kfkb:k=2 or search:effort=100."""
-    name = re.sub(r"\W", "_", text.replace("=", ""))
-    name = name if name[0].isalpha() else f"schedule_{name}"
-    kind, _, given = text.partition(":")
-    arguments = [a.replace("=", " = ") for a in given.split(",") if a]
-    if kind == "search":
-        return f"pipe.schedule @{name} of @plan search<{', '.join(arguments)}>"
-    family = ", ".join([f'"{kind}"', *arguments])
-    return f"pipe.schedule @{name} of @plan family<{family}>"
 
 
 def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
@@ -555,8 +499,9 @@ def _write_weights(
 
     tensors = {}
     for layer, exported in zip(chain, bodies):
-        for name, parameter in layer.parameters:
-            value = parameter.detach().contiguous()
-            shape = stated_shape(parameter)
-            tensors[f"{layer.name}.{name}"] = value.reshape(shape).clone()
+        values = dict(layer.parameters) | dict(layer.buffers)
+        for weight in exported.body.weights:
+            value = values[weight.name].detach().float().contiguous()
+            key = TIED if weight.is_tied else f"{layer.name}.{weight.name}"
+            tensors[key] = value.reshape(weight.shape).clone()
     save_file(tensors, folder / "init.safetensors")

@@ -14,6 +14,9 @@ from .joint import Joint, Layer, Refusal
 
 ALIGNMENT = 64
 
+#: The name, in a program, of the matrix that the first and the last layer share.
+TIED = "wte.weight"
+
 _aten = torch.ops.aten
 
 
@@ -23,7 +26,8 @@ def aligned(size: int) -> int:
 
 @dataclass(frozen=True)
 class Place:
-    """Bytes from the start of a buffer of rondo_task; `index` counts inputs."""
+    """Bytes from the start of a buffer of rondo_task; `index` counts inputs or
+    streams."""
 
     space: str
     offset: int = 0
@@ -82,14 +86,38 @@ class Region:
 
 
 @dataclass
+class Weight:
+    """A parameter, or a buffer that the forward changes, and its first byte in the
+    weights."""
+
+    name: str
+    value: torch.Tensor
+    offset: int
+    #: Without a gradient it is frozen.
+    has_gradient: bool = False
+    is_running: bool = False
+    is_tied: bool = False
+
+    @property
+    def stated_name(self) -> str:
+        """Its name in a program: see rondo_tensor."""
+        return TIED if self.is_tied else self.name
+
+    @property
+    def shape(self) -> list[int]:
+        """Its sizes in a program, where a number is a tensor of one dimension."""
+        return list(self.value.shape) or [1]
+
+
+@dataclass
 class Body:
     """What Rondo needs of a layer: tasks, sizes in bytes, and constants."""
 
     tasks: list[Task]
-    weights: list[tuple[str, torch.nn.Parameter, int]]
-    #: Names of those that have a gradient.
-    trained: set[str]
+    #: Those with a gradient come first.
+    weights: list[Weight]
     weight_bytes: int
+    frozen_weight_bytes: int
     saved_for_input_grad_bytes: int
     saved_for_weight_grad_bytes: int
     kept_for_weight_grad_bytes: int
@@ -110,6 +138,11 @@ def edge_places(layer: Layer, space: str) -> tuple[list[Place], list[int]]:
     return places, sizes
 
 
+def data_place(layer: Layer, index: int) -> Place:
+    """The place of a tensor that the layer reads from the data set."""
+    return Place("streams", index=index) if layer.streams else Place("data")
+
+
 def divide(layer: Layer, joint: Joint, recompute: float, backward: bool) -> Body:
     """The tasks of a layer: F, I, W and, with `backward`, B."""
     try:
@@ -125,10 +158,12 @@ class _Divider:
         self.joint = joint
         self.kept = kept
         self.places: dict[Node, Place] = {}
+        #: What F puts in place of buffers.
+        self.running: list[tuple[Node, Place]] = []
         self.order = {n: i for i, n in enumerate(joint.module.graph.nodes)}
 
     def divide(self, has_backward: bool) -> Body:
-        weights, weight_bytes = self._place_weights()
+        weights, weight_bytes, frozen_bytes = self._place_weights()
         constants = self._place_constants()
         output_bytes = self._place_edges()
         regions = Region("saved_for_input_grad"), Region("saved_for_weight_grad")
@@ -148,12 +183,8 @@ class _Divider:
         return Body(
             [forward, input_grad, weight_grad, *([backward] if backward else [])],
             weights,
-            {
-                name
-                for grad, (name, _, _) in zip(self.joint.parameter_grads, weights)
-                if grad is not None
-            },
             weight_bytes,
+            frozen_bytes,
             regions[0].size,
             regions[1].size,
             from_input_grad.size,
@@ -161,21 +192,43 @@ class _Divider:
             constants,
         )
 
-    def _place_weights(self) -> tuple[list[tuple[str, torch.nn.Parameter, int]], int]:
+    def _place_weights(self) -> tuple[list[Weight], int, int]:
+        """The weights, their bytes, and those of frozen ones, which come last."""
         region = Region("weights")
-        weights = []
-        for node, (name, parameter) in zip(
-            self.joint.parameters, self.layer.parameters
-        ):
+        weights: list[Weight] = []
+
+        def add(node: Node, name: str, value: torch.Tensor) -> Weight:
+            place = region.add(value.numel() * 4)
+            self.places[node] = place
+            weights.append(Weight(name, value, place.offset))
+            return weights[-1]
+
+        parameters = list(
+            zip(
+                self.joint.parameters, self.layer.parameters, self.joint.parameter_grads
+            )
+        )
+        for _, (name, parameter), _ in parameters:
             if parameter.dtype != torch.float32:
                 raise Refusal(
                     f"parameter '{name}' of layer '{self.layer.name}' is "
                     f"{parameter.dtype}: convert the module with float()"
                 )
-            place = region.add(parameter.numel() * 4)
-            self.places[node] = place
-            weights.append((name, parameter, place.offset))
-        return weights, region.size
+        for node, (name, parameter), grad in parameters:
+            if grad is not None:
+                weight = add(node, name, parameter)
+                weight.has_gradient = True
+                weight.is_tied = name == self.layer.tied
+        trained_bytes = region.size
+        for node, (name, parameter), grad in parameters:
+            if grad is None:
+                add(node, name, parameter)
+        buffers = dict(self.layer.buffers)
+        for name, (old, new) in zip(self.layer.running, self.joint.running):
+            weight = add(old, name, buffers[name])
+            weight.is_running = True
+            self.running.append((new, Place("running_weights", weight.offset)))
+        return weights, region.size, region.size - trained_bytes
 
     def _place_constants(self) -> list[torch.Tensor]:
         region = Region("constants")
@@ -188,13 +241,12 @@ class _Divider:
 
     def _place_edges(self) -> int:
         """Inputs and outputs of the layer; the bytes of an output."""
-        if self.layer.is_first:
-            self.places |= {node: Place("data") for node in self.joint.inputs}
+        data = self.joint.inputs if self.layer.is_first else self.joint.targets
+        for index, node in enumerate(data):
+            self.places[node] = data_place(self.layer, index)
         inputs, _ = edge_places(self.layer, "inputs")
         self.places |= dict(zip(self.joint.inputs, inputs))
         self.grad_places, _ = edge_places(self.layer, "input_grads")
-        if self.joint.targets is not None:
-            self.places[self.joint.targets] = Place("data")
         if self.joint.key is not None:
             self.places[self.joint.key] = Place("random_key")
         if self.layer.loss_fn is not None:
@@ -221,7 +273,7 @@ class _Divider:
 
     def _forward(self, saved: dict[Node, Place]) -> Task:
         wanted = list(zip(self.joint.outputs, self.output_places))
-        return self._task("F", wanted + list(saved.items()))
+        return self._task("F", wanted + list(saved.items()) + self.running)
 
     def _input_grad(self, kept: dict[Node, Place]) -> Task:
         wanted = []
@@ -237,14 +289,10 @@ class _Divider:
         task.copies += zeros
         return task
 
-    def _weight_grad(
-        self, weights: list[tuple[str, torch.nn.Parameter, int]]
-    ) -> Task:
+    def _weight_grad(self, weights: list[Weight]) -> Task:
         return self._accumulating("W", weights, {})
 
-    def _backward(
-        self, weights: list[tuple[str, torch.nn.Parameter, int]]
-    ) -> Task | None:
+    def _backward(self, weights: list[Weight]) -> Task | None:
         """I and W in one; None if one of them has no graph."""
         made: dict[Node, Place] = {}
         copies: list[Copy] = []
@@ -261,32 +309,32 @@ class _Divider:
         return task if made and len(task.outputs) > len(made) else None
 
     def _accumulating(
-        self,
-        kind: str,
-        weights: list[tuple[str, torch.nn.Parameter, int]],
-        made: dict[Node, Place],
+        self, kind: str, weights: list[Weight], made: dict[Node, Place]
     ) -> Task:
         """A task that adds to the gradients of weights, and leaves nodes at places."""
+        grads = dict(
+            zip((n for n, _ in self.layer.parameters), self.joint.parameter_grads)
+        )
         wanted = [
-            (grad, Place("gradients", offset), parameter)
-            for grad, (_, parameter, offset) in zip(
-                self.joint.parameter_grads, weights
+            (
+                grads[weight.name],
+                Placed(
+                    Place("gradients", weight.offset),
+                    tuple(weight.value.shape),
+                    weight.value.detach().contiguous().stride(),
+                    torch.float32,
+                ),
             )
-            if grad is not None
+            for weight in weights
+            if weight.has_gradient
         ]
         if not wanted:
             return Task(kind)
-        builder = _Builder(self.joint, self.places, {g for g, _, _ in wanted} | set(made))
-        results: list[Node] = [builder.dense(node) for node in made]
+        builder = _Builder(self.joint, self.places, {g for g, _ in wanted} | set(made))
+        results = [builder.dense(node) for node in made]
         outputs = [_placed(node, place) for node, place in made.items()]
-        for grad, place, parameter in wanted:
-            placed = Placed(
-                place,
-                tuple(parameter.shape),
-                parameter.detach().contiguous().stride(),
-                torch.float32,
-            )
-            old = builder.placeholder(f"old_{len(results)}", placed)
+        for index, (grad, placed) in enumerate(wanted):
+            old = builder.placeholder(f"old_{index}", placed)
             results.append(builder.accumulate(old, grad))
             outputs.append(placed)
         return builder.finish(kind, results, outputs, [])
@@ -315,6 +363,7 @@ class _Builder:
 
     def __init__(self, joint: Joint, places: dict[Node, Place], wanted: set[Node]):
         self.joint = joint
+        self.places = places
         self.graph = Graph()
         self.inputs: list[Placed] = []
         self.copied: dict[Node, Node] = {}
@@ -358,7 +407,8 @@ class _Builder:
     def accumulate(self, old: Node, grad: Node) -> Node:
         """old + grad, as one product if the gradient is one."""
         product = _product_of(grad)
-        if product is not None:
+        # I may have computed it.
+        if product is not None and product[0] not in self.places:
             node, is_transposed = product
             a, b = (self.copied[x] for x in node.args[:2])
             if is_transposed:
@@ -368,7 +418,7 @@ class _Builder:
                 )
             return self.graph.call_function(_aten.addmm.default, (old, a, b))
         scattered = _scatter_of(grad)
-        if scattered is not None:
+        if scattered is not None and scattered not in self.places:
             indices, values = scattered.args[1], scattered.args[2]
             copied = torch.fx.node.map_arg(indices, lambda n: self.copied[n])
             return self.graph.call_function(
@@ -447,11 +497,6 @@ def _placed(node: Node, place: Place) -> Placed:
     """A node that a graph returns without gaps."""
     value = node.meta["val"]
     return Placed(place, tuple(value.shape), _dense_strides(value), value.dtype)
-
-
-def stated_shape(parameter: torch.Tensor) -> list[int]:
-    """A parameter's sizes in a program, where a number is a tensor of one dimension."""
-    return list(parameter.shape) or [1]
 
 
 def _size(node: Node) -> int:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes an exported model as a program: layers, a plan and schedules."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Sequence
+
+from .check import Agreement
+from .compile import Compiled
+from .data import Data
+from .joint import Layer, Stream
+from .library import Plan, Recording, stream_type
+from .tasks import Body
+
+
+@dataclass
+class Exported:
+    """A body, and the compiled graphs, recordings and plans of its tasks."""
+
+    name: str
+    layer: Layer
+    body: Body
+    compiled: list[Compiled | None]
+    recordings: list[Recording | None]
+    plans: list[Plan | None] = field(default_factory=list)
+    agreement: Agreement | None = None
+    times: tuple[int, int, int] = (0, 0, 0)
+
+
+@dataclass
+class Stage:
+    """Consecutive layers on a rank, and the stages that feed the first of them."""
+
+    begin: int
+    end: int
+    rank: int
+    sources: list[int]
+
+
+def model_text(
+    chain: Sequence[Layer],
+    bodies: Sequence[Exported],
+    data: Data,
+    stages: Sequence[Stage],
+    microbatches: int,
+    schedules: Sequence[str],
+) -> str:
+    lines = ["pipe.cluster @machine {"]
+    lines += [f"  pipe.device @rank{r}" for r in range(max(s.rank for s in stages) + 1)]
+    tied = [w for w in bodies[0].body.weights if w.is_tied]
+    is_tied = bool(tied)
+    # Other sizes of a gpt mean nothing to layers that state their own.
+    hidden = tied[0].shape[1] if tied else 1
+    sizes = f"samples({data.samples})"
+    if data.tokens:
+        sizes = (
+            f"gpt<vocab = {data.vocab}, sequence = {data.tokens}, hidden = {hidden}, "
+            f"heads = 1, ffn = 1, batch = {data.samples}{', tied = true' * is_tied}>"
+        )
+    lines += ["}", f"pipe.model @model {sizes} {{"]
+    lines += [_layer_line(layer, exported) for layer, exported in zip(chain, bodies)]
+    lines += ["}", f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {{"]
+    for index, stage in enumerate(stages):
+        names = ", ".join(f'@"{layer.name}"' for layer in chain[stage.begin : stage.end])
+        line = f"  pipe.stage @s{index} [{names}] on {stage.rank}"
+        if stage.sources != [index - 1] * (index > 0):
+            line += f" from [{', '.join(f'@s{s}' for s in stage.sources)}]"
+        lines.append(line)
+    lines.append("}")
+    lines += [_schedule_line(schedule) for schedule in schedules]
+    return "\n".join(lines) + "\n"
+
+
+def _layer_line(layer: Layer, exported: Exported) -> str:
+    body = exported.body
+    fields = [f'body = "{exported.name}"']
+    if layer.streams:
+        fields.append(f"streams = [{', '.join(map(_stream_text, layer.streams))}]")
+    elif layer.is_first:
+        fields.append("data = tokens")
+    elif layer.targets:
+        fields.append("data = targets")
+    if layer.loss_fn is not None:
+        fields.append("loss = true")
+    fields += [
+        f"{name} = {value}"
+        for name, value in (
+            ("weight_bytes", body.weight_bytes),
+            ("frozen_weight_bytes", body.frozen_weight_bytes),
+            ("saved_for_input_grad_bytes", body.saved_for_input_grad_bytes),
+            ("saved_for_weight_grad_bytes", body.saved_for_weight_grad_bytes),
+            ("kept_for_weight_grad_bytes", body.kept_for_weight_grad_bytes),
+            ("output_bytes", body.output_bytes),
+            ("workspace_bytes", body.workspace_bytes),
+            ("backward_workspace_bytes", body.backward_workspace_bytes),
+            ("tensors", len(body.weights)),
+        )
+        if value > 0
+    ]
+    f, i, w = (max(t, 1) for t in exported.times)
+    return (
+        f'  pipe.layer @"{layer.name}" custom<{", ".join(fields)}> '
+        f"costs<forward_ns = {f}, input_grad_ns = {i}, weight_grad_ns = {w}>"
+    )
+
+
+def _stream_text(stream: Stream) -> str:
+    text = f'data<name = "{stream.name}", dtype = {stream_type(stream.example)}'
+    if stream.example.dim() > 1:
+        text += f", sizes = {list(stream.example.shape[1:])}"
+    if stream.below is not None:
+        text += f", below = {stream.below}"
+    return text + ">"
+
+
+def _schedule_line(text: str) -> str:
+    """The line of a schedule: 1f1b, kfkb:k=2 or search:effort=100."""
+    name = re.sub(r"\W", "_", text.replace("=", ""))
+    name = name if name[0].isalpha() else f"schedule_{name}"
+    kind, _, given = text.partition(":")
+    arguments = [a.replace("=", " = ") for a in given.split(",") if a]
+    if kind == "search":
+        return f"pipe.schedule @{name} of @plan search<{', '.join(arguments)}>"
+    family = ", ".join([f'"{kind}"', *arguments])
+    return f"pipe.schedule @{name} of @plan family<{family}>"
