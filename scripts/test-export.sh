@@ -27,7 +27,7 @@ if ! [ -e "$folder/installed" ]; then
   echo "installing PyTorch 2.15 into $folder"
   rm -rf "$folder"
   python3 -m venv "$folder" || fail "the environment: python3-venv is needed"
-  "$python" -m pip install -q "torch==2.15.*" "transformers==5.24.*" safetensors \
+  "$python" -m pip install -q "torch==2.15.*" "transformers==5.24.*" numpy safetensors \
     >"$folder/install.log" 2>&1 || fail "PyTorch: see $folder/install.log"
   touch "$folder/installed"
 fi

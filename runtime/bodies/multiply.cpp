@@ -96,8 +96,9 @@ namespace rondo::runtime {
 
 const char *betterKernels(const char *taken) {
 #if defined(__x86_64__)
-  // OpenBLAS takes these for a processor of Intel that it does not know.
-  if (std::strcmp(taken, "Prescott") != 0)
+  // OpenBLAS takes these for a processor of Intel that it does not know. If it
+  // was built for chosen processors, as the wheel's, it calls them Katmai.
+  if (std::strcmp(taken, "Prescott") != 0 && std::strcmp(taken, "Katmai") != 0)
     return nullptr;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd") &&

@@ -13,8 +13,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <new>
+#include <string>
 #include <vector>
 
 namespace rondo::torch {
@@ -86,7 +86,7 @@ bool describe(Tensor *q, Tensor *k, Tensor *v, double dropout, int32_t isCausal,
   if (!what && mask && *mask && (*mask)->dtype != int32_t(ScalarType::Float32))
     what = "takes a mask of fp32 alone";
   if (what) {
-    std::fprintf(stderr, "rondo.torch: attention %s\n", what);
+    fail(std::string("attention ") + what);
     return false;
   }
   all = {q->sizes[0],
@@ -208,9 +208,7 @@ int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
   forward(all, *q, *k, *v, **out, **logSumExp);
   return 0;
 } catch (const std::bad_alloc &) {
-  std::fprintf(stderr, "rondo.torch: attention needs memory that was not "
-                       "planned\n");
-  return 1;
+  return failMemory("attention");
 }
 
 int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu_backward(
@@ -220,11 +218,9 @@ int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu_backward(
   Attention all;
   if (!describe(q, k, v, dropout, isCausal, mask, scale, all))
     return 1;
-  if (outGrad->strides[3] != 1 || out->strides[3] != 1) {
-    std::fprintf(stderr, "rondo.torch: attention needs an output and a "
-                         "gradient whose last dimension is dense\n");
-    return 1;
-  }
+  if (outGrad->strides[3] != 1 || out->strides[3] != 1)
+    return fail("attention needs an output and a gradient whose last dimension "
+                "is dense");
   *qGrad = makeResult(*q, 4, all.width);
   *kGrad = makeResult(*k, 4, all.width);
   *vGrad = makeResult(*v, 4, all.width);
@@ -234,9 +230,7 @@ int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu_backward(
            {*outGrad, *q, *k, *v, *out, *logSumExp, **qGrad, **kGrad, **vGrad});
   return 0;
 } catch (const std::bad_alloc &) {
-  std::fprintf(stderr, "rondo.torch: the backward of attention needs memory "
-                       "that was not planned\n");
-  return 1;
+  return failMemory("the backward of attention");
 }
 
 } // extern "C"

@@ -14,9 +14,9 @@
 #include "runtime/torch/tensor.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
 #include <optional>
+#include <string>
 
 namespace rondo::torch {
 
@@ -64,16 +64,6 @@ Tensor imageOf(const Tensor &tensor) {
     image.strides[2] = tensor.sizes[2] * tensor.strides[2];
   }
   return image;
-}
-
-bool isContiguous(const Tensor &tensor) {
-  int64_t stride = 1;
-  for (int32_t d = tensor.numDims - 1; d >= 0; --d) {
-    if (tensor.sizes[d] != 1 && tensor.strides[d] != stride)
-      return false;
-    stride *= tensor.sizes[d];
-  }
-  return true;
 }
 
 /// Whether PyTorch takes the tensor for one with consecutive channels; it then
@@ -347,7 +337,7 @@ const char *unsupported(const Tensor &input, const Tensor &weight,
 bool describe(const Tensor &input, const Tensor &weight, int32_t transposed,
               const Options &options, Convolution &of) {
   if (const char *what = unsupported(input, weight, transposed)) {
-    std::fprintf(stderr, "rondo.torch: a convolution %s\n", what);
+    fail(std::string("a convolution ") + what);
     return false;
   }
   const Tensor images = imageOf(input), kernels = imageOf(weight);
@@ -376,12 +366,6 @@ bool describe(const Tensor &input, const Tensor &weight, int32_t transposed,
   return true;
 }
 
-int32_t failMemory() {
-  std::fprintf(stderr, "rondo.torch: a convolution needs memory that was not "
-                       "planned\n");
-  return 1;
-}
-
 } // namespace
 
 extern "C" {
@@ -402,11 +386,11 @@ int32_t aoti_torch_cpu_convolution(Tensor *input, Tensor *weight, Tensor **bias,
   *result = makeResult(*input, *weight, input->numDims,
                        input->numDims == 4 ? images : sequences);
   if (!*result)
-    return failMemory();
+    return failMemory("a convolution");
   forward(of, *input, *weight, bias ? *bias : nullptr, **result);
   return 0;
 } catch (const std::bad_alloc &) {
-  return failMemory();
+  return failMemory("a convolution");
 }
 
 // A graph gives no address for the gradient that its mask leaves out.
@@ -430,7 +414,7 @@ int32_t aoti_torch_cpu_convolution_backward(
         allocate(int32_t(ScalarType::Float32), 1, &of.outChannels, &one);
   if ((mask[0] && !*inputResult) || (mask[1] && !*weightResult) ||
       (mask[2] && !*biasResult))
-    return failMemory();
+    return failMemory("a convolution");
   const Dense grad(*outGrad, Dense::Use::Read);
   if (mask[0])
     inputGrad(of, grad.floats(), *weight, **inputResult);
@@ -441,7 +425,7 @@ int32_t aoti_torch_cpu_convolution_backward(
              (*biasResult)->floats());
   return 0;
 } catch (const std::bad_alloc &) {
-  return failMemory();
+  return failMemory("a convolution");
 }
 
 } // extern "C"

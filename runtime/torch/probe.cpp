@@ -1,12 +1,9 @@
 //===- probe.cpp - Runs graphs and tasks for the exporter -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   PROGRAM record GRAPH FILE   runs a graph on the tensors of FILE, and prints
-//                               what it allocates and returns
-//   PROGRAM run BODY F|I|W FILE SCALE runs a task on the buffers of FILE, and
-//   leaves
-//                               what they then have in it
-//   PROGRAM time BODY F|I|W FILE N  prints the nanoseconds of each of N runs
+//   record GRAPH FILE               prints what a graph allocates and returns
+//   run BODY F|I|W|B FILE SCALE     leaves in FILE what the buffers then have
+//   time BODY F|I|W|B FILE SCALE N  prints the nanoseconds of up to N runs
 //
 // A file begins with lines, which end with an empty one; 64-byte aligned
 // contents follow. Lines of tensors: DTYPE DIMS SIZES STRIDES. Lines of
@@ -30,6 +27,11 @@ namespace rondo::torch {
 namespace {
 
 constexpr int64_t alignment = 64;
+
+/// A task is measured this often, more often only while that has not taken
+/// `enough`.
+constexpr int64_t minTimes = 3;
+constexpr std::chrono::milliseconds enough{500};
 
 int64_t aligned(int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
@@ -124,7 +126,8 @@ int record(Graph &graph, const char *path) {
   Allocator allocator;
   Allocator::here() = &allocator;
   if (graph.run(model, inputs.data(), outputs.data()) != 0)
-    throw runtime::Error("graph '" + std::string(graph.name) + "' failed");
+    throw runtime::Error("graph '" + std::string(graph.name) +
+                         "' failed: " + lastFault());
   for (const Allocation &allocation : allocator.recorded())
     std::printf("allocation %lld %lld %lld\n",
                 static_cast<long long>(allocation.bytes),
@@ -199,20 +202,28 @@ struct FileBuffers {
   }
 };
 
+void runOrThrow(const Task &task, const rondo_layer &layer,
+                const rondo_task &buffers) {
+  if (const char *what = runTask(task, layer, buffers))
+    throw runtime::Error(what);
+}
+
 int run(const Task &task, const rondo_layer &layer, const char *path,
         double lossScale, int64_t times) {
   const Contents contents(path);
   FileBuffers buffers(contents, lossScale);
   if (times == 0) {
-    runTask(task, layer, buffers.task);
+    runOrThrow(task, layer, buffers.task);
     contents.writeBack(path, buffers.bytes);
     return 0;
   }
-  for (int64_t t = 0; t < times; ++t) {
+  std::chrono::nanoseconds all{};
+  for (int64_t t = 0; t < times && (t < minTimes || all < enough); ++t) {
     const auto start = std::chrono::steady_clock::now();
-    runTask(task, layer, buffers.task);
+    runOrThrow(task, layer, buffers.task);
     const std::chrono::nanoseconds took =
         std::chrono::steady_clock::now() - start;
+    all += took;
     std::printf("%lld\n", static_cast<long long>(took.count()));
   }
   return 0;

@@ -5,8 +5,9 @@
 #include "runtime/torch/tensor.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <new>
 #include <optional>
+#include <string>
 
 namespace rondo::torch {
 
@@ -117,9 +118,8 @@ void fill(const Tensor &tensor, float scale, const Tensor &out) {
 bool areFloats(std::initializer_list<const Tensor *> tensors) {
   for (const Tensor *tensor : tensors)
     if (tensor->dtype != int32_t(ScalarType::Float32)) {
-      std::fprintf(stderr,
-                   "rondo.torch: a matrix product of type %d, not fp32\n",
-                   int(tensor->dtype));
+      fail("a matrix product of type " + std::to_string(tensor->dtype) +
+           ", not fp32");
       return false;
     }
   return true;
@@ -143,9 +143,7 @@ int32_t product(Tensor *out, Tensor *addend, Tensor *a, Tensor *b, double beta,
       multiplyViews(viewOf(*a, s), viewOf(*b, s), float(alpha), keep,
                     viewOf(*out, s));
   } catch (const std::bad_alloc &) {
-    std::fprintf(stderr, "rondo.torch: a matrix product needs memory that was "
-                         "not planned\n");
-    return 1;
+    return failMemory("a matrix product");
   }
   return 0;
 }
@@ -240,14 +238,10 @@ int32_t aoti_torch_cpu__grouped_mm(Tensor *a, Tensor *b, Tensor **ends,
                                    Tensor **bias, int32_t *,
                                    Tensor **result) try {
   if (const char *what =
-          unsupported(*a, *b, ends ? *ends : nullptr, bias && *bias)) {
-    std::fprintf(stderr, "rondo.torch: a product of groups %s\n", what);
-    return 1;
-  }
-  if (const char *what = faultOfEnds(*a, *b, **ends)) {
-    std::fprintf(stderr, "rondo.torch: a product of groups %s\n", what);
-    return 1;
-  }
+          unsupported(*a, *b, ends ? *ends : nullptr, bias && *bias))
+    return fail(std::string("a product of groups ") + what);
+  if (const char *what = faultOfEnds(*a, *b, **ends))
+    return fail(std::string("a product of groups ") + what);
   const int64_t rows = a->sizes[a->numDims - 2];
   const int64_t columns = b->sizes[b->numDims - 1];
   const bool areMatrices = a->numDims == 2 && b->numDims == 2;
@@ -259,9 +253,7 @@ int32_t aoti_torch_cpu__grouped_mm(Tensor *a, Tensor *b, Tensor **ends,
   multiplyGroups(*a, *b, **ends, **result);
   return 0;
 } catch (const std::bad_alloc &) {
-  std::fprintf(stderr, "rondo.torch: a product of groups needs memory that was "
-                       "not planned\n");
-  return 1;
+  return failMemory("a product of groups");
 }
 
 int32_t aoti_torch_cpu_mm_out(Tensor *out, Tensor *a, Tensor *b) {

@@ -111,10 +111,10 @@ struct Task {
   const unsigned char *constants;
 };
 
-/// Throws runtime::Error if the graph fails, or does not allocate what the
-/// tables say.
-void runTask(const Task &task, const rondo_layer &layer,
-             const rondo_task &buffers);
+/// Returns null; or why the graph failed, or that it did not allocate what the
+/// tables say. The words stay valid until the thread's next task.
+const char *runTask(const Task &task, const rondo_layer &layer,
+                    const rondo_task &buffers);
 
 /// Another graph of a library, for a program that probes it.
 struct Probed {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace rondo::torch {
@@ -21,17 +21,13 @@ struct Rows {
   /// Fails with a message unless the tensor is contiguous.
   static bool of(const Tensor &tensor, int64_t dim, const char *operation,
                  Rows &rows) {
+    if (!isContiguous(tensor)) {
+      fail(std::string(operation) +
+           " takes a contiguous tensor: call contiguous() before it");
+      return false;
+    }
     dim = dim < 0 ? dim + tensor.numDims : dim;
-    int64_t stride = 1;
-    for (int32_t d = tensor.numDims - 1; d >= 0; --d) {
-      if (tensor.sizes[d] != 1 && tensor.strides[d] != stride) {
-        std::fprintf(stderr,
-                     "rondo.torch: %s takes a contiguous tensor: call "
-                     "contiguous() before it\n",
-                     operation);
-        return false;
-      }
-      stride *= tensor.sizes[d];
+    for (int32_t d = 0; d < tensor.numDims; ++d) {
       int64_t &part = d < dim ? rows.before : d > dim ? rows.after : rows.along;
       part *= tensor.sizes[d];
     }
@@ -56,12 +52,6 @@ Tensor *makeLike(const Tensor &like, ScalarType dtype, int64_t dim,
     stride *= sizes[d];
   }
   return allocate(int32_t(dtype), like.numDims, sizes, strides);
-}
-
-int32_t failMemory(const char *operation) {
-  std::fprintf(stderr, "rondo.torch: %s needs memory that was not planned\n",
-               operation);
-  return 1;
 }
 
 template <typename Number> Number *dataOf(const Tensor &tensor) {
@@ -140,10 +130,7 @@ int32_t aoti_torch_cpu_cumsum(Tensor *tensor, int64_t dim, int32_t *dtype,
                  dataOf<decltype(to)>(**result));
     });
   });
-  if (!isKnown)
-    std::fprintf(stderr, "rondo.torch: cumsum takes and gives fp32, int32 and "
-                         "int64\n");
-  return isKnown ? 0 : 1;
+  return isKnown ? 0 : fail("cumsum takes and gives fp32, int32 and int64");
 }
 
 // Equal values keep their order, whether that is asked for or not.
@@ -163,9 +150,7 @@ int32_t aoti_torch_cpu_sort_stable(Tensor *tensor, int32_t *, int64_t dim,
     sortRows(rows, descending != 0, dataOf<Number>(*tensor),
              dataOf<Number>(**values), dataOf<int64_t>(**indices));
   });
-  if (!isKnown)
-    std::fprintf(stderr, "rondo.torch: sort takes fp32, int32 and int64\n");
-  return isKnown ? 0 : 1;
+  return isKnown ? 0 : fail("sort takes fp32, int32 and int64");
 }
 
 int32_t aoti_torch_cpu_sort(Tensor *tensor, int64_t dim, int32_t descending,
@@ -181,11 +166,8 @@ int32_t aoti_torch_cpu_histc(Tensor *tensor, int64_t bins, double least,
   Rows rows;
   if (!Rows::of(*tensor, 0, "histc", rows))
     return 1;
-  if (tensor->dtype != int32_t(ScalarType::Float32) || !(least < most)) {
-    std::fprintf(stderr, "rondo.torch: histc takes fp32, and a least value "
-                         "below the largest\n");
-    return 1;
-  }
+  if (tensor->dtype != int32_t(ScalarType::Float32) || !(least < most))
+    return fail("histc takes fp32, and a least value below the largest");
   const int64_t stride = 1;
   *result = allocate(tensor->dtype, 1, &bins, &stride);
   if (!*result)
@@ -210,11 +192,8 @@ int32_t aoti_torch_cpu_topk(Tensor *tensor, int64_t count, int64_t dim,
   Rows rows;
   if (!Rows::of(*tensor, dim, "topk", rows))
     return 1;
-  if (tensor->dtype != int32_t(ScalarType::Float32) || count > rows.along) {
-    std::fprintf(stderr, "rondo.torch: topk takes fp32, and at most as many as "
-                         "there are\n");
-    return 1;
-  }
+  if (tensor->dtype != int32_t(ScalarType::Float32) || count > rows.along)
+    return fail("topk takes fp32, and at most as many as there are");
   *values = makeLike(*tensor, ScalarType::Float32, dim, count);
   *indices = makeLike(*tensor, ScalarType::Int64, dim, count);
   if (!*values || !*indices)

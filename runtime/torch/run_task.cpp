@@ -1,7 +1,6 @@
 //===- run_task.cpp - Runs a compiled graph as a task ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/base/error.h"
 #include "runtime/base/random.h"
 #include "runtime/torch/tensor.h"
 
@@ -84,6 +83,7 @@ char *Spaces::at(const Place &place) const {
   return static_cast<char *>(const_cast<void *>(base)) + place.offset;
 }
 
+/// Null: it cannot be loaded.
 static void *modelOf(Graph &graph) {
   void *model = graph.model.load(std::memory_order_acquire);
   if (model)
@@ -94,51 +94,50 @@ static void *modelOf(Graph &graph) {
   if (model)
     return model;
   if (graph.create(&model, nullptr, 0) != 0)
-    throw runtime::Error("graph '" + std::string(graph.name) +
-                         "' of a PyTorch module cannot be loaded");
+    return nullptr;
   graph.model.store(model, std::memory_order_release);
   return model;
 }
 
-[[noreturn]] static void failRun(const Task &task, const rondo_layer &layer,
-                                 const std::string &what) {
-  throw runtime::Error("layer '" + std::string(layer.name) + "': graph '" +
-                       task.graph->name + "' " + what);
-}
-
-static void runGraph(const Task &task, const rondo_layer &layer,
-                     const Spaces &spaces) {
+/// 0; or 1, with lastFault().
+static int32_t runGraph(const Task &task, const Spaces &spaces) {
+  const std::string name = "graph '" + std::string(task.graph->name) + "' ";
   // Most tasks have fewer; more do not happen twice in a thread.
   static thread_local std::vector<Tensor *> inputs, outputs;
   inputs.resize(task.numInputs);
   outputs.resize(task.numOutputs);
   void *model = modelOf(*task.graph);
+  if (!model)
+    return fail(name + "cannot be loaded");
   for (int32_t i = 0; i < task.numInputs; ++i)
     inputs[i] = tensorAt(task.inputs[i], spaces.at(task.inputs[i].place));
   Allocator allocator(task, spaces);
   Allocator::here() = &allocator;
+  lastFault().clear();
   // The graph deletes its inputs, and hands over its outputs.
   const int32_t status = task.graph->run(model, inputs.data(), outputs.data());
   Allocator::here() = nullptr;
   if (status != 0)
-    failRun(task, layer, "failed");
+    return fail(name + "failed" +
+                (lastFault().empty() ? "" : ": " + lastFault()));
   if (allocator.taken() != task.numAllocations)
-    failRun(task, layer,
-            "made " + std::to_string(allocator.taken()) + " allocations, not " +
-                std::to_string(task.numAllocations) + " as when exported");
+    return fail(name + "made " + std::to_string(allocator.taken()) +
+                " allocations, not " + std::to_string(task.numAllocations) +
+                " as when exported");
   for (int32_t i = 0; i < task.numOutputs; ++i) {
     char *place = spaces.at(task.outputs[i].place);
     if (spaces.takes(task.outputs[i].place) && outputs[i]->data() != place)
       std::memmove(place, outputs[i]->data(), outputs[i]->extent());
     deleteTensor(outputs[i]);
   }
+  return 0;
 }
 
-void runTask(const Task &task, const rondo_layer &layer,
-             const rondo_task &buffers) {
+const char *runTask(const Task &task, const rondo_layer &layer,
+                    const rondo_task &buffers) {
   const Spaces spaces(layer, buffers, task.constants);
-  if (task.graph)
-    runGraph(task, layer, spaces);
+  if (task.graph && runGraph(task, spaces) != 0)
+    return lastFault().c_str();
   for (int32_t c = 0; c < task.numCopies; ++c) {
     const Copy &copy = task.copies[c];
     if (!spaces.takes(copy.to))
@@ -148,6 +147,7 @@ void runTask(const Task &task, const rondo_layer &layer,
     else
       std::memcpy(spaces.at(copy.to), spaces.at(copy.from), copy.bytes);
   }
+  return nullptr;
 }
 
 } // namespace rondo::torch

@@ -10,7 +10,6 @@
 #include "runtime/torch/tensor.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -51,6 +50,31 @@ Tensor *tensorAt(const Value &value, char *address) {
   std::copy_n(value.strides, value.numDims, tensor->strides);
   tensor->allocation = -1;
   return tensor;
+}
+
+bool isContiguous(const Tensor &tensor) {
+  int64_t stride = 1;
+  for (int32_t d = tensor.numDims - 1; d >= 0; --d) {
+    if (tensor.sizes[d] != 1 && tensor.strides[d] != stride)
+      return false;
+    stride *= tensor.sizes[d];
+  }
+  return true;
+}
+
+std::string &lastFault() {
+  static thread_local std::string fault;
+  return fault;
+}
+
+int32_t fail(const std::string &what) {
+  lastFault() = what;
+  return 1;
+}
+
+int32_t failMemory(const std::string &operation) {
+  return fail(operation +
+              " needs memory that was not recorded when it was exported");
 }
 
 /// Elements from the first to the end of the last.
@@ -169,11 +193,6 @@ Tensor *sameMemory(const Tensor &tensor) {
   if (Allocator *allocator = Allocator::here())
     allocator->use(result->allocation);
   return result;
-}
-
-int32_t fail(const char *what) {
-  std::fprintf(stderr, "rondo.torch: %s\n", what);
-  return 1;
 }
 
 } // namespace
@@ -340,11 +359,13 @@ int32_t aoti_torch_is_defined(Tensor *tensor, bool *result) {
 }
 
 // A kernel's check of its data, such as of indices. Generated code catches what
-// it throws, and reports it.
+// it throws, and returns 1.
 void aoti_torch_check(bool holds, const char *, const char *, uint32_t,
                       const char *message) {
-  if (!holds)
-    throw std::runtime_error(message);
+  if (holds)
+    return;
+  fail(message);
+  throw std::runtime_error(message);
 }
 
 // Used for constants alone, which rondo.torch makes inputs.

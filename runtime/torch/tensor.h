@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace rondo::torch {
@@ -112,6 +113,16 @@ Tensor *tensorAt(const Value &value, char *address);
 Tensor *allocate(int32_t dtype, int32_t numDims, const int64_t *sizes,
                  const int64_t *strides);
 void deleteTensor(Tensor *tensor);
+
+/// Whether elements lie side by side, those of the last dimension first.
+bool isContiguous(const Tensor &tensor);
+
+/// Why the thread's last failed operation or task failed.
+std::string &lastFault();
+/// Sets lastFault(); returns 1, the status of a failed operation.
+int32_t fail(const std::string &what);
+/// Fails because an operation allocates what was not recorded at the export.
+int32_t failMemory(const std::string &operation);
 
 /// Memory of an operation, which is released at the end of a scope.
 class Scratch {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py FOLDER [MODEL ...]: exports models, trains them, and compares with eager.
+"""run.py FOLDER [MODEL|CHECK ...]: exports models, trains them, compares with eager.
 
 Losses are compared with those of a loop in PyTorch over the same samples, weights
 with each other under all schedules. Prints a line for each check, and the number of
@@ -8,7 +8,6 @@ those that passed and failed.
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -17,137 +16,17 @@ from typing import Any, Callable
 
 import torch
 
+import eager
+import features
+import figures
 import models
-import architectures
+import parts
 from architectures import First
-from rondo.torch.export import HashedRandom, Refusal, export_stages
+from programs import CONSTANT_RATE, Checks, contents, losses_of
+from samples import Images, Text
+from rondo.torch.export import Model, Refusal, export_stages
 
-ITERATIONS, MICROBATCHES = 12, 4
-MASK = (1 << 64) - 1
-
-
-def mix(x: int) -> int:
-    """SplitMix64's output for the state x."""
-    z = (x + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
-
-
-def picked(count: int, iteration: int, sample: int) -> int:
-    """Which of so many places a program with --seed 1 takes for a sample."""
-    return (mix((mix((mix(1) + iteration) & MASK) + sample) & MASK) * count) >> 64
-
-
-class Text:
-    """Tokens, and the next tokens as targets."""
-
-    def __init__(self, folder: Path):
-        self.text = bytes(range(32, 127)) * 40
-        self.path = folder / "text"
-        self.path.write_bytes(self.text)
-        self.example = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
-        self.targets = torch.roll(self.example, -1, 1)
-        self.loss = models.loss
-
-    def batch(self, iteration: int, microbatch: int) -> tuple[torch.Tensor, torch.Tensor]:
-        end = len(self.text) - int(len(self.text) * 0.05) - models.TOKENS
-        begins = [
-            picked(end, iteration, microbatch * models.SAMPLES + s)
-            for s in range(models.SAMPLES)
-        ]
-        rows = torch.tensor([list(self.text[b : b + models.TOKENS + 1]) for b in begins])
-        return rows[:, :-1], rows[:, 1:]
-
-
-class Images:
-    """Images, and the class of each: the brightest quarter."""
-
-    def __init__(self, folder: Path):
-        from safetensors.torch import save_file
-
-        count, samples = 200, models.SAMPLES
-        generator = torch.Generator().manual_seed(3)
-        images = torch.rand(count, *architectures.PICTURE, generator=generator)
-        quarters = torch.nn.functional.adaptive_avg_pool2d(images.mean(1, keepdim=True), 2)
-        labels = quarters.flatten(1).argmax(1)
-        self.images, self.labels = images, labels
-        self.path = folder / "images.safetensors"
-        save_file({"images": images, "labels": labels}, self.path)
-        self.example = {"images": images[:samples]}
-        self.targets = {"labels": labels[:samples]}
-        self.loss = torch.nn.functional.cross_entropy
-
-    def batch(self, iteration: int, microbatch: int) -> tuple[torch.Tensor, torch.Tensor]:
-        end = len(self.images) - int(len(self.images) * 0.05)
-        rows = [
-            picked(end, iteration, microbatch * models.SAMPLES + s)
-            for s in range(models.SAMPLES)
-        ]
-        return self.images[rows], self.labels[rows]
-
-
-def eager_output(
-    layers: dict[str, torch.nn.Module],
-    inputs: dict[str, list[str]],
-    tokens: torch.Tensor,
-    iteration: int,
-    microbatch: int,
-) -> torch.Tensor:
-    """What the layers return, with the random numbers that a program draws."""
-    outputs: dict[str, list[torch.Tensor]] = {}
-    before = ""
-    for name, module in layers.items():
-        given = [x for s in inputs.get(name, [before]) for x in outputs.get(s, [tokens])]
-        with HashedRandom(name, seed=1, iteration=iteration, microbatch=microbatch):
-            result = module(*given)
-        outputs[name] = list(result) if isinstance(result, tuple) else [result]
-        before = name
-    return outputs[before][0]
-
-
-def eager_losses(
-    layers: dict[str, torch.nn.Module],
-    inputs: dict[str, list[str]],
-    data: Text | Images,
-) -> list[float]:
-    """Losses of the same training in PyTorch."""
-    named = list(torch.nn.ModuleDict(layers).named_parameters())
-    groups = [
-        {"params": [p for _, p in named if p.dim() > 1], "weight_decay": 0.1},
-        {"params": [p for _, p in named if p.dim() <= 1], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.95), eps=1e-8)
-    losses = []
-    for iteration in range(1, ITERATIONS + 1):
-        optimizer.zero_grad()
-        total = 0.0
-        for microbatch in range(MICROBATCHES):
-            given, targets = data.batch(iteration, microbatch)
-            output = eager_output(layers, inputs, given, iteration - 1, microbatch)
-            loss = data.loss(output, targets) / MICROBATCHES
-            loss.backward()
-            total += float(loss)
-        torch.nn.utils.clip_grad_norm_([p for _, p in named], 1.0)
-        optimizer.step()
-        losses.append(total)
-    return losses
-
-
-def contents(path: Path) -> bytes:
-    """The tensors of a checkpoint. What comes before them names the schedule."""
-    raw = path.read_bytes()
-    return raw[8 + int.from_bytes(raw[:8], "little") :]
-
-
-class Checks:
-    def __init__(self) -> None:
-        self.passed = self.failed = 0
-
-    def check(self, name: str, holds: bool, what: str = "") -> None:
-        self.passed += holds
-        self.failed += not holds
-        print(f"{'ok' if holds else 'FAILED'} {name}{': ' if what else ''}{what}", flush=True)
+ITERATIONS = 12
 
 
 def check_model(name: str, folder: Path, checks: Checks) -> None:
@@ -155,7 +34,7 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
     layers = models.MODELS[name]()
     first_buffers = {k: b.clone() for k, b in buffers_of(layers).items()}
     inputs = models.INPUTS.get(name, {})
-    data = Images(folder) if name in models.OF_IMAGES else Text(folder)
+    data = data_of(name, folder)
     model = export_stages(
         layers,
         data.example,
@@ -167,7 +46,7 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
         # Each layer that does not just feed the next ends a stage, on its own rank.
         placement=list(range(len(layers))) if inputs else models.PLACEMENTS.get(name),
         inputs=inputs,
-        microbatches=MICROBATCHES,
+        microbatches=eager.MICROBATCHES,
         schedules=("1f1b", "gpipe", "zb-h1"),
     )
     unchanged = all(
@@ -176,12 +55,39 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
     checks.check(f"{name}: the export leaves buffers", unchanged)
     worst = max(entry["gradient_difference"] for entry in model.report["layers"])
     checks.check(f"{name}: gradients", worst <= 1e-6, f"{worst:.1e} of the largest")
-    flags = ["--data", str(data.path), "--iterations", str(ITERATIONS)]
-    flags += ["--lr", "1e-3", "--min-lr", "1e-3", "--warmup", "0"]
-    saved: list[bytes] = []
+    check_kept(name, model, checks)
+    losses, save = check_schedules(name, model, data, checks)
+    optimizer = eager.adamw(layers)
+    wanted = eager.eager_losses(layers, inputs, data, range(1, ITERATIONS + 1), optimizer)
+    far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
+    checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
+    fresh = models.MODELS[name]()
+    model.load(fresh, save)
+    check_loaded(name, layers, fresh, checks)
+    check_buffers(name, first_buffers, buffers_of(layers), buffers_of(fresh), checks)
+    check_continued(name, model, fresh, data, save, checks)
+    if name == "gpt":
+        features.check_features(model, data.path, checks)
+        features.check_backward(model, data.path, checks)
+
+
+def data_of(name: str, folder: Path) -> Text | Images:
+    if name in models.OF_IMAGES:
+        return Images(folder / "images.safetensors")
+    text = folder / "text"
+    text.write_bytes(bytes(range(32, 127)) * 40)
+    return Text(text)
+
+
+def check_schedules(
+    name: str, model: Model, data: Text | Images, checks: Checks
+) -> tuple[list[float], Path]:
+    """Losses and the last checkpoint of ITERATIONS under several schedules."""
+    folder = model.folder.parent
+    flags = ["--data", str(data.path), "--iterations", str(ITERATIONS), *CONSTANT_RATE]
+    saved: list[dict[str, bytes]] = []
     losses: list[float] = []
-    for schedule in ("1f1b", "gpipe", "zb_h1"):
-        schedule = f"schedule_{schedule}" if schedule[0].isdigit() else schedule
+    for schedule in ("schedule_1f1b", "gpipe", "zb_h1"):
         program = model.compile(schedule)
         libraries = subprocess.run(
             ["ldd", str(program)], capture_output=True, text=True, check=True
@@ -194,35 +100,36 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
         log.unlink(missing_ok=True)
         model.run(*flags, "--save", str(save), "--json-log", str(log))
         saved.append(contents(save))
-        losses = [
-            entry["loss"]
-            for entry in map(json.loads, log.read_text().splitlines())
-            if "loss" in entry
-        ]
-    checks.check(f"{name}: equal bits under all schedules", len(set(saved)) == 1)
+        losses = losses_of(log)
+    equal = all(tensors == saved[0] for tensors in saved)
+    checks.check(f"{name}: equal bits under all schedules", equal)
     verified = subprocess.run(
         [str(model.folder / "train"), "--verify"], capture_output=True, text=True
     )
     checks.check(f"{name}: verify", verified.returncode == 0, verified.stderr.strip())
-    wanted = eager_losses(layers, inputs, data)
-    far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
-    checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
+    return losses, save
+
+
+def check_loaded(
+    name: str,
+    layers: dict[str, torch.nn.Module],
+    loaded: dict[str, torch.nn.Module],
+    checks: Checks,
+) -> None:
+    """Weights of a checkpoint next to those that PyTorch has trained."""
     before = {n: p.detach().clone() for n, p in layers["head"].named_parameters()}
-    fresh = models.MODELS[name]()
-    model.load(fresh, save)
     off = max(
-        float((p - before[n]).abs().max()) for n, p in fresh["head"].named_parameters()
+        float((p - before[n]).abs().max()) for n, p in loaded["head"].named_parameters()
     )
     checks.check(f"{name}: weights come back", off <= 1e-4, f"differ by {off:.1e}")
     kept = [
-        torch.equal(p, fresh[layer].get_parameter(n))
+        torch.equal(p, loaded[layer].get_parameter(n))
         for layer, module in layers.items()
         for n, p in module.named_parameters()
         if not p.requires_grad
     ]
     if kept:
         checks.check(f"{name}: {len(kept)} frozen parameters", all(kept))
-    check_buffers(name, first_buffers, buffers_of(layers), buffers_of(fresh), checks)
 
 
 def buffers_of(layers: dict[str, torch.nn.Module]) -> dict[str, torch.Tensor]:
@@ -232,18 +139,63 @@ def buffers_of(layers: dict[str, torch.nn.Module]) -> dict[str, torch.Tensor]:
 def check_buffers(
     name: str,
     first: dict[str, torch.Tensor],
-    eager: dict[str, torch.Tensor],
+    wanted: dict[str, torch.Tensor],
     loaded: dict[str, torch.Tensor],
     checks: Checks,
 ) -> None:
     """What training has left in buffers, of those that it changes."""
-    changed = [k for k in eager if not torch.equal(eager[k], first[k])]
+    changed = [k for k in wanted if not torch.equal(wanted[k], first[k])]
     if not changed:
         return
     off = max(
-        float((loaded[k] - eager[k]).abs().max() / eager[k].abs().max()) for k in changed
+        float((loaded[k] - wanted[k]).abs().max() / wanted[k].abs().max()) for k in changed
     )
     checks.check(f"{name}: {len(changed)} buffers", off <= 1e-5, f"differ by {off:.1e}")
+
+
+def check_continued(
+    name: str,
+    model: Model,
+    layers: dict[str, torch.nn.Module],
+    data: Text | Images,
+    save: Path,
+    checks: Checks,
+) -> None:
+    """PyTorch continues from a program's weights and moments as the program does."""
+    folder, last = model.folder.parent, ITERATIONS + 5
+    optimizer = eager.adamw(layers)
+    steps = model.load_optimizer(optimizer, layers, save)
+    inputs = models.INPUTS.get(name, {})
+    continued = eager.eager_losses(
+        layers, inputs, data, range(ITERATIONS + 1, last + 1), optimizer
+    )
+    log = folder / f"{name}-longer.jsonl"
+    log.unlink(missing_ok=True)
+    flags = ["--data", str(data.path), "--iterations", str(last), *CONSTANT_RATE]
+    model.run(*flags, "--json-log", str(log))
+    pairs = list(zip(continued, losses_of(log)[ITERATIONS:], strict=True))
+    far = max(abs(a - b) / b for a, b in pairs)
+    holds = steps == ITERATIONS and far <= 1e-5
+    checks.check(f"{name}: PyTorch continues with the optimizer's state", holds, f"{far:.1e}")
+
+
+#: What F keeps, as a part of what eager execution keeps: of all layers of a GPT but its
+#: embedding and head, and of a Llama.
+MOST_KEPT = {"gpt": ("h", 0.65), "gpt2": ("g", 0.65), "llama": ("l", 0.65), "qwen3": ("l", 0.65)}
+
+
+def check_kept(name: str, model: Model, checks: Checks) -> None:
+    if name not in MOST_KEPT:
+        return
+    prefix, most = MOST_KEPT[name]
+    parts = [
+        (entry["saved_for_input_grad_bytes"] + entry["saved_for_weight_grad_bytes"])
+        / entry["eager_saved_bytes"]
+        for entry in model.report["layers"]
+        if re.fullmatch(rf"{prefix}\d+", entry["layer"])
+    ]
+    holds = bool(parts) and max(parts) <= most
+    checks.check(f"{name}: kept after F", holds, f"{max(parts, default=1):.3f} of eager")
 
 
 class Layer(models.Mixing):
@@ -328,7 +280,10 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         "'inner': aten.mm.default gives torch.float64",
     ),
     "parameters in fp64": (in_double, "aten.addmm.default gives torch.float64"),
-    "a call that the library refuses": (lambda _, x: x + x.detach().histc().sum(), "layer 'm0': F cannot run"),
+    "a call that the library refuses": (
+        lambda _, x: x + x.detach().histc().sum(),
+        "failed: histc takes fp32, and a least value below the largest",
+    ),
     "bf16": (lambda _, x: (x.bfloat16() * 2).float(), "'inner': prims.convert_element"),
     "a function without a graph": (lambda _, x: Opaque.apply(x), "is not one graph"),
     "a number as output": (lambda _, x: 3, "returns a int"),
@@ -424,16 +379,27 @@ def check_page(folder: Path, checks: Checks) -> None:
     )
 
 
+#: Checks that are not of one model.
+OTHERS: dict[str, Callable[[Path, Checks], None]] = {
+    "parts": parts.check_parts,
+    "figures": lambda folder, checks: figures.check_figures(folder / "figures", checks),
+    "other bits": features.check_other_bits,
+    "failing task": features.check_failing_task,
+    "calls": check_calls,
+    "refusals": check_refusals,
+    "page": check_page,
+}
+
+
 def main() -> None:
     folder = Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     checks = Checks()
-    for name in sys.argv[2:] or models.MODELS:
-        check_model(name, folder, checks)
-    if not sys.argv[2:]:
-        check_calls(folder, checks)
-        check_refusals(folder, checks)
-        check_page(folder, checks)
+    for name in sys.argv[2:] or (*models.MODELS, *OTHERS):
+        if name in OTHERS:
+            OTHERS[name](folder, checks)
+        else:
+            check_model(name, folder, checks)
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(checks.failed > 0)
 

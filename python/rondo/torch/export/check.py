@@ -15,22 +15,36 @@ import torch
 from .joint import Layer, Refusal, staged
 from .library import PROBED, write_contents
 from .random_numbers import HashedRandom
-from .tasks import Body, Place, Region, Weight, aligned, data_place, edge_places
+from .tasks import Body, Place, Region, aligned, data_place, edge_places
 
-#: Largest difference that is taken for rounding, relative to the largest gradient
-#: of the layer.
+#: Largest difference that is taken for rounding, relative to a tensor's largest value.
 TOLERANCE = 1e-5
+#: A tensor's largest value counts as at least this part of the layer's: gradients that
+#: are 0 in truth, as of the biases of keys, are sums of rounding errors.
+FLOOR = 0.1
+
+
+@dataclass
+class Difference:
+    """How far tensors are from others: the most relative to the largest of all, and
+    the most relative to a tensor's own largest, or FLOOR of that of all."""
+
+    of_all: float
+    of_own: float
 
 
 @dataclass
 class Agreement:
-    """Largest differences of a layer's tasks from eager execution, relative to the
-    largest value of the outputs, and of the gradients."""
+    """How far a layer's tasks are from eager execution."""
 
-    output: float
-    gradient: float
+    output: Difference
+    gradient: Difference
     #: Medians of F, I and W, in ns.
     times: tuple[int, int, int]
+    #: What eager execution keeps for the backward, without parameters and buffers.
+    eager_saved_bytes: int
+    #: Whether B gives the bits of I and then W; None: there is no B.
+    backward_is_equal: bool | None
 
 
 class Buffers:
@@ -45,7 +59,7 @@ class Buffers:
             ("kept_for_weight_grad", 0): body.kept_for_weight_grad_bytes,
             ("output", 0): body.output_bytes,
             ("output_grad", 0): body.output_bytes,
-            ("workspace", 0): body.workspace_bytes,
+            ("workspace", 0): max(body.workspace_bytes, body.backward_workspace_bytes),
             ("loss", 0): 4 if layer.loss_fn is not None else 0,
         }
         for index, tensor in enumerate(layer.data):
@@ -70,6 +84,9 @@ class Buffers:
         memory = self.values[place.space, place.index]
         raw = bytearray(memory[place.offset : place.offset + size])
         return torch.frombuffer(raw, dtype=like.dtype).reshape(like.shape)
+
+    def copy(self) -> dict[tuple[str, int], bytearray]:
+        return {buffer: bytearray(content) for buffer, content in self.values.items()}
 
     def forget(self, *spaces: str) -> None:
         """What a task may not read."""
@@ -112,9 +129,9 @@ class Buffers:
 def check_layer(
     layer: Layer, body: Body, name: str, probe: Path, folder: Path
 ) -> Agreement:
-    """Runs F, I and W, and compares outputs and gradients with eager ones. W runs a
-    second time with gradients that do not lie in place, and must give the same bits.
-    Raises Refusal where they differ by more than TOLERANCE."""
+    """Runs F, I and W, and compares outputs and gradients with eager ones; and B with
+    I and W. W runs a second time with gradients that do not lie in place, and must give
+    the same bits. Raises Refusal where they differ by more than TOLERANCE."""
     loss_scale = 0.25
     eager = _eager(layer, loss_scale)
     _refuse_nan(layer, eager)
@@ -126,21 +143,54 @@ def check_layer(
     buffers.values[gradients] = bytearray(buffers.sizes[gradients])
     buffers.run(probe, name, "F", loss_scale)
     times = [buffers.measure(probe, name, "F")]
-    output_error = _difference(_outputs(buffers, layer, eager.outputs), eager.outputs)
-    running_error = max(
-        (
-            _difference([buffers.get(Place("weights", w.offset), value)], [value])
-            for w, value in _running(body, eager)
-        ),
-        default=0.0,
-    )
+    outputs = _outputs(buffers, layer, eager.outputs)
+    running = [w for w in body.weights if w.is_running]
+    changed = [buffers.get(Place("weights", w.offset), w.value.float()) for w in running]
     # Inputs and outputs may be gone when I runs, what I reads when W does.
     buffers.forget("inputs", "output", "data", "streams")
+    after_forward = buffers.copy()
     buffers.run(probe, name, "I", loss_scale)
     times.append(buffers.measure(probe, name, "I"))
     input_grads = _input_grads(buffers, layer)
+    results = buffers.copy()
     buffers.forget("output_grad", "input_grads", "saved_for_input_grad")
-    before = {k: bytearray(v) for k, v in buffers.values.items()}
+    results[gradients] = _weight_grads(buffers, layer, probe, name, loss_scale)
+    times.append(buffers.measure(probe, name, "W"))
+    is_equal = None
+    if any(task.kind == "B" for task in body.tasks):
+        buffers.values = after_forward
+        buffers.run(probe, name, "B", loss_scale)
+        is_equal = all(
+            buffers.values[space] == results[space]
+            for space in results
+            if space[0] in ("gradients", "input_grads")
+        )
+    buffers.path.unlink()
+    buffers.values[gradients] = results[gradients]
+    trained = [w for w in body.weights if w.name in eager.parameter_grads]
+    output_error = differences(outputs, eager.outputs)
+    gradient_error = differences(
+        input_grads
+        + [buffers.get(Place("gradients", w.offset), w.value.detach()) for w in trained],
+        eager.input_grads + [eager.parameter_grads[w.name] for w in trained],
+    )
+    _refuse_difference(layer, "outputs", output_error)
+    for weight, value in zip(running, changed):
+        error = differences([value], [eager.buffers[weight.name].float()])
+        _refuse_difference(layer, f"values of buffer '{weight.name}'", error)
+    _refuse_difference(layer, "gradients", gradient_error)
+    of_tasks = times[0], times[1], times[2]
+    return Agreement(
+        output_error, gradient_error, of_tasks, eager.saved_bytes, is_equal
+    )
+
+
+def _weight_grads(
+    buffers: Buffers, layer: Layer, probe: Path, name: str, loss_scale: float
+) -> bytearray:
+    """Gradients after a run of W. Refuses those that have other bits in place."""
+    gradients = "gradients", 0
+    before = buffers.copy()
     buffers.run(probe, name, "W", loss_scale)
     buffers.run(probe, name, "W", loss_scale)
     twice = buffers.values[gradients]
@@ -152,26 +202,16 @@ def check_layer(
         raise Refusal(
             f"layer '{layer.name}': gradients differ when W writes them in place"
         )
-    times.append(buffers.measure(probe, name, "W"))
-    buffers.path.unlink()
-    buffers.values[gradients] = once
-    trained = [w for w in body.weights if w.name in eager.parameter_grads]
-    gradient_error = _difference(
-        input_grads
-        + [buffers.get(Place("gradients", w.offset), w.value.detach()) for w in trained],
-        eager.input_grads + [eager.parameter_grads[w.name] for w in trained],
-    )
-    for what, error in (
-        ("outputs", output_error),
-        ("buffers that the forward changes", running_error),
-        ("gradients", gradient_error),
-    ):
-        if not error <= TOLERANCE:
-            raise Refusal(
-                f"layer '{layer.name}': {what} of its compiled graphs differ from "
-                f"PyTorch's by {error:.2g} of the largest, more than {TOLERANCE:g}"
-            )
-    return Agreement(output_error, gradient_error, (times[0], times[1], times[2]))
+    return once
+
+
+def _refuse_difference(layer: Layer, what: str, error: Difference) -> None:
+    if not error.of_own <= TOLERANCE:
+        raise Refusal(
+            f"layer '{layer.name}': {what} of its compiled graphs differ from "
+            f"PyTorch's by {error.of_own:.2g} of a tensor's largest, more than "
+            f"{TOLERANCE:g}"
+        )
 
 
 @dataclass
@@ -185,6 +225,8 @@ class Eager:
     output_grads: list[torch.Tensor]
     input_grads: list[torch.Tensor]
     parameter_grads: dict[str, torch.Tensor]
+    #: What the forward keeps for the backward, without parameters and buffers.
+    saved_bytes: int
 
 
 def _eager(layer: Layer, loss_scale: float) -> Eager:
@@ -193,8 +235,18 @@ def _eager(layer: Layer, loss_scale: float) -> Eager:
         for x in layer.inputs
     ]
     values = layer.values()
-    with HashedRandom(PROBED):
+    own = {tensor.untyped_storage().data_ptr() for tensor in values.values()}
+    # Held, so that no two have the same address.
+    saved: list[torch.Tensor] = []
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor.detach())
+        return tensor
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
+    with HashedRandom(PROBED), hooks:
         outputs = layer.call(values, inputs, layer.targets)
+    memory = {s.data_ptr(): s.nbytes() for s in (t.untyped_storage() for t in saved)}
     floats = [x for x in outputs if x.is_floating_point()]
     generator = torch.Generator().manual_seed(0)
     given = [torch.randn(x.shape, generator=generator) for x in floats]
@@ -219,6 +271,7 @@ def _eager(layer: Layer, loss_scale: float) -> Eager:
         given,
         input_grads,
         parameter_grads,
+        sum(size for place, size in memory.items() if place not in own),
     )
 
 
@@ -232,12 +285,6 @@ def _refuse_nan(layer: Layer, eager: Eager) -> None:
                 f"layer '{layer.name}': {what} that PyTorch computes with the module's "
                 "weights have a NaN, so that nothing can be compared: initialise the module"
             )
-
-
-def _running(body: Body, eager: Eager) -> list[tuple[Weight, torch.Tensor]]:
-    return [
-        (w, eager.buffers[w.name].float()) for w in body.weights if w.is_running
-    ]
 
 
 def _output_places(layer: Layer, space: str) -> list[Place]:
@@ -275,19 +322,18 @@ def _input_grads(buffers: Buffers, layer: Layer) -> list[torch.Tensor]:
     ]
 
 
-def _difference(
+def differences(
     found: Sequence[torch.Tensor], expected: Sequence[torch.Tensor]
-) -> float:
-    """The largest difference, relative to the largest expected value; NaN if one is
-    a NaN."""
-    most = max((float(e.abs().max()) for e in expected if e.numel()), default=0.0)
-    errors = [
-        float((f.double() - e.double()).abs().max())
-        for f, e in zip(found, expected)
-        if e.numel()
-    ]
+) -> Difference:
+    """The largest differences; NaN if a tensor has one."""
+    pairs = [(f.double(), e.double()) for f, e in zip(found, expected) if e.numel()]
+    errors = [float((f - e).abs().max()) for f, e in pairs]
     # Each comparison with NaN is false, so max() would drop it.
     if any(math.isnan(error) for error in errors):
-        return math.nan
-    worst = max(errors, default=0.0)
-    return worst / most if most > 0 else worst
+        return Difference(math.nan, math.nan)
+    sizes = [float(e.abs().max()) for _, e in pairs]
+    most = max(sizes, default=0.0)
+    if most == 0:
+        return Difference(*[max(errors, default=0.0)] * 2)
+    own = [error / max(size, FLOOR * most) for error, size in zip(errors, sizes)]
+    return Difference(max(errors) / most, max(own))

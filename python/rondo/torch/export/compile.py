@@ -64,7 +64,7 @@ def compile_tasks(tasks: Sequence[Task], cache: Path) -> None:
                 continue
             assert task.module is not None
             source, how, others = private.generate(
-                task.module, _examples(task), in_place=task.kind != "W"
+                task.module, _examples(task), in_place=task.kind not in ("W", "B")
             )
             command = _command(how)
             headers = _precompiled(command, cache)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Chooses what a layer keeps from F to I and W: minimum cuts of its joint graph.
 
-Only cheap operations are computed again; after "Training Deep Nets with Sublinear
+Only cheap operations are computed again, and only if the bytes that this saves are
+worth their time; after "Training Deep Nets with Sublinear
 Memory Cost" (Chen et al. 2016) and the rematerialisation of JAX and PyTorch, as a
 minimum cut, and once more between I and W.
 """
@@ -62,6 +63,28 @@ _CHEAP = frozenset(
 )
 
 
+def _packets(names: str) -> frozenset[Any]:
+    return frozenset(getattr(_aten, name) for name in names.split())
+
+
+_ELEMENTARY = _packets(
+    "acos acosh asin asinh atan atan2 atanh cos cosh digamma erf erfc erfinv exp exp2 "
+    "expm1 fmod gelu lgamma log log10 log1p log2 pow remainder sigmoid silu sin sinh "
+    "softplus tan tanh"
+)
+_SLOW = _packets("div reciprocal rsqrt sqrt")
+
+# Nanoseconds an element on one core with AVX-512, inside a loop of torch.compile that
+# computes more. Constants, since the same model must give the same graphs in each export.
+ELEMENTARY_NS = 1.0
+#: Of division and roots, and of numbers of 64 bits.
+SLOW_NS = 0.2
+SIMPLE_NS = 0.02
+
+#: The default of `recompute`.
+RECOMPUTE = 500.0
+
+
 def is_view(node: Node) -> bool:
     """Whether the node's value lies in memory of another node."""
     if node.target is operator.getitem:
@@ -71,7 +94,7 @@ def is_view(node: Node) -> bool:
 
 
 def is_cheap(node: Node) -> bool:
-    """Whether it costs less to compute the node again than to keep it."""
+    """Whether the node may be computed again, within a loop over its elements."""
     if node.op != "call_function":
         return False
     if node.target is operator.getitem or node.target in _VIEWS:
@@ -87,6 +110,19 @@ def bytes_of(node: Node) -> float:
     if not isinstance(value, torch.Tensor):
         return float("inf")
     return value.numel() * value.element_size()
+
+
+def time_of(node: Node) -> float:
+    """Nanoseconds to compute a cheap node again."""
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or is_view(node) or node.target in _CHEAP:
+        return 0
+    packet = getattr(node.target, "overloadpacket", None)
+    if packet in _ELEMENTARY:
+        return value.numel() * ELEMENTARY_NS
+    if packet in _SLOW or value.dtype in (torch.int64, torch.float64):
+        return value.numel() * SLOW_NS
+    return value.numel() * SIMPLE_NS
 
 
 @dataclass
@@ -130,15 +166,16 @@ def descendants(nodes: Iterable[Node]) -> set[Node]:
 def minimum_cut(
     nodes: set[Node],
     cost: Callable[[Node], float],
-    given: Callable[[Node], bool],
+    again: Callable[[Node], float],
     needed: set[Node],
     results: Iterable[Node] = (),
 ) -> set[Node]:
     """Values to keep, so that the operands of `needed`, and the `results`, follow from
-    them by cheap operations.
+    them.
 
-    A `given` node exists before the cut and is not computed after it; others may
-    be. O(nodes) vertices, one maximum flow.
+    `cost` is what it takes to keep a node, `again` to compute it after the cut: 0 if
+    it is not computed before, infinite if it must not be. Their sum over what is kept
+    and what is computed is the least. O(nodes) vertices, one maximum flow.
     """
     graph = networkx.DiGraph()
 
@@ -152,8 +189,8 @@ def minimum_cut(
     graph.add_nodes_from(("source", "sink"))
     for node in nodes:
         connect((node, "in"), (node, "out"), cost(node))
-        if given(node):
-            connect("source", (node, "in"), float("inf"))
+        if (price := again(node)) > 0:
+            connect("source", (node, "in"), price)
         if node in needed:
             connect((node, "in"), "sink", float("inf"))
         for user in node.users:
@@ -172,8 +209,9 @@ def minimum_cut(
     return {n for n in nodes if (n, "in") in before and (n, "out") not in before}
 
 
-def choose_kept(joint: Joint) -> Kept:
-    """What F keeps for I and W, and I for W."""
+def choose_kept(joint: Joint, recompute: float) -> Kept:
+    """What F keeps for I and W, and I for W. Operations are computed again if that
+    takes at most `recompute` nanoseconds for each KiB less."""
     parameter_grads = [g for g in joint.parameter_grads if g is not None]
     input_grads = [g for g in joint.input_grads if g is not None]
     free = {*joint.parameters, *joint.constants}
@@ -189,11 +227,22 @@ def choose_kept(joint: Joint) -> Kept:
             return 0
         return float("inf") if is_view(node) else bytes_of(node)
 
+    def again(node: Node, done: Collection[Node]) -> float:
+        """In bytes, if `done` has the nodes that are computed before the cut."""
+        if not is_cheap(node):
+            return float("inf")
+        time = time_of(node) if node in done else 0
+        if time == 0 or recompute == float("inf"):
+            return 0
+        # Whole numbers, whose sums are exact.
+        return float("inf") if recompute == 0 else round(1024 * time / recompute)
+
     everything = ancestors(parameter_grads + input_grads)
+    of_forward = ancestors([*joint.outputs, *(new for _, new in joint.running)])
     kept = minimum_cut(
         everything,
         cost,
-        lambda n: n not in backward and not is_cheap(n),
+        lambda n: 0 if n in backward else again(n, of_forward),
         {n for n in everything if n in backward and n not in joint.tangents},
     )
     kept = {n for n in kept if n not in free}
@@ -207,9 +256,11 @@ def choose_kept(joint: Joint) -> Kept:
     for_weight_grad = minimum_cut(
         area,
         cost,
-        lambda n: n in begin
-        or n in free
-        or (n in of_input_grad and not is_cheap(n)),
+        lambda n: float("inf")
+        if n in begin or n in free
+        else again(n, of_input_grad)
+        if n in of_input_grad
+        else 0,
         {n for n in rest if n in backward or not is_cheap(n)},
         # Such as the sums of a normalisation over samples.
         {g for g in parameter_grads if g in of_input_grad},

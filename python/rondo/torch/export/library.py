@@ -236,7 +236,7 @@ class Glue:
             f"{inputs[1]}, {outputs[0]}, {outputs[1]}, {allocations[0]}, "
             f"{allocations[1]}, {copies[0]}, {copies[1]}, {constants}}};\n"
             f"static const char *run_{name}(const rondo_layer *layer, const rondo_task *task) {{\n"
-            f"  rondo::torch::runTask({name}, *layer, *task);\n  return nullptr;\n}}\n"
+            f"  return rondo::torch::runTask({name}, *layer, *task);\n}}\n"
         )
         self.tasks.append((body, task.kind))
         return name
@@ -277,6 +277,8 @@ class Glue:
                 f"static const rondo_tensor {tensors}[] = {{\n    {body_rows}}};\n"
             )
         inputs = len(layer.edges)
+        has_backward = any(task.kind == "B" for task in body.tasks)
+        backward = f"run_task_{name}_B" if has_backward else "nullptr"
         self.parts.append(
             f"static const char *sizes_{name}(const rondo_layer *layer, rondo_sizes *sizes) {{\n"
             "  if (!has_instructions())\n"
@@ -290,6 +292,7 @@ class Glue:
             f"  sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
             f"  sizes->output_bytes = {body.output_bytes};\n"
             f"  sizes->workspace_bytes = {body.workspace_bytes};\n"
+            f"  sizes->backward_workspace_bytes = {body.backward_workspace_bytes};\n"
             "  return nullptr;\n}\n"
             f"static int32_t list_{name}(const rondo_layer *, rondo_tensor *out, int32_t capacity) {{\n"
             + (
@@ -301,7 +304,7 @@ class Glue:
             + f"  return {len(rows)};\n}}\n"
             f"RONDO_BODY({name}) = {{RONDO_BODY_VERSION, {inputs}, {inputs}, sizes_{name}, "
             f"list_{name}, {{run_task_{name}_F, run_task_{name}_I, run_task_{name}_W, "
-            "nullptr, nullptr}, {}, nullptr, nullptr};\n"
+            f"{backward}, nullptr}}, {{}}, nullptr, nullptr}};\n"
         )
 
     def text(self) -> str:

@@ -3,26 +3,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Sequence
 
 from .check import Agreement
 from .compile import Compiled
 from .data import Data
 from .joint import Layer, Stream
-from .library import Recording, stream_type
+from .library import Plan, Recording, stream_type
 from .tasks import Body
 
 
 @dataclass
 class Exported:
-    """A body, and the compiled graphs and recordings of its tasks."""
+    """A body, and the compiled graphs, recordings and plans of its tasks."""
 
     name: str
     layer: Layer
     body: Body
     compiled: list[Compiled | None]
     recordings: list[Recording | None]
+    plans: list[Plan | None] = field(default_factory=list)
     agreement: Agreement | None = None
     times: tuple[int, int, int] = (0, 0, 0)
 
@@ -67,10 +69,7 @@ def model_text(
             line += f" from [{', '.join(f'@s{s}' for s in stage.sources)}]"
         lines.append(line)
     lines.append("}")
-    for schedule in schedules:
-        name = schedule.replace("-", "_").replace(":", "_").replace("=", "")
-        name = name if name[0].isalpha() else f"schedule_{name}"
-        lines.append(f'pipe.schedule @{name} of @plan family<"{schedule}">')
+    lines += [_schedule_line(schedule) for schedule in schedules]
     return "\n".join(lines) + "\n"
 
 
@@ -95,6 +94,7 @@ def _layer_line(layer: Layer, exported: Exported) -> str:
             ("kept_for_weight_grad_bytes", body.kept_for_weight_grad_bytes),
             ("output_bytes", body.output_bytes),
             ("workspace_bytes", body.workspace_bytes),
+            ("backward_workspace_bytes", body.backward_workspace_bytes),
             ("tensors", len(body.weights)),
         )
         if value > 0
@@ -113,3 +113,15 @@ def _stream_text(stream: Stream) -> str:
     if stream.below is not None:
         text += f", below = {stream.below}"
     return text + ">"
+
+
+def _schedule_line(text: str) -> str:
+    """The line of a schedule: 1f1b, kfkb:k=2 or search:effort=100."""
+    name = re.sub(r"\W", "_", text.replace("=", ""))
+    name = name if name[0].isalpha() else f"schedule_{name}"
+    kind, _, given = text.partition(":")
+    arguments = [a.replace("=", " = ") for a in given.split(",") if a]
+    if kind == "search":
+        return f"pipe.schedule @{name} of @plan search<{', '.join(arguments)}>"
+    family = ", ".join([f'"{kind}"', *arguments])
+    return f"pipe.schedule @{name} of @plan family<{family}>"

@@ -8,11 +8,12 @@ import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 import torch
 
 from ...command import RondoError, find_rondo
+from .checkpoint import Checkpoint
 from .tasks import TIED
 
 
@@ -55,22 +56,66 @@ class Model:
 
     def load(self, layers: Mapping[str, torch.nn.Module], file: str | os.PathLike[str]) -> None:
         """Puts the weights of a checkpoint into the modules, and the buffers that
-        their forwards change."""
-        from safetensors.torch import load_file
+        their forwards change. Raises ValueError, and changes nothing."""
+        checkpoint = Checkpoint(file)
+        found = [(p, checkpoint.tensor(name, p)) for name, p in self._parameters(layers)]
+        found += [
+            (buffer, checkpoint.tensor(f"{name}.{buffer_name}", buffer))
+            for name, module in layers.items()
+            for buffer_name, buffer in module.named_buffers()
+            if f"{name}.{buffer_name}" in checkpoint
+        ]
+        with torch.no_grad():
+            for tensor, saved in found:
+                tensor.copy_(saved)
 
-        tensors = load_file(file)
+    def load_optimizer(
+        self,
+        optimizer: torch.optim.Optimizer,
+        layers: Mapping[str, torch.nn.Module],
+        file: str | os.PathLike[str],
+    ) -> int:
+        """Puts moments and steps of a checkpoint into an AdamW or Adam of PyTorch that
+        has the parameters of `layers`; returns the number of steps so far. Parameters
+        without requires_grad have none. Raises ValueError, and changes nothing."""
+        checkpoint = Checkpoint(file)
+        made = checkpoint.metadata.get("optimizer")
+        if not isinstance(optimizer, torch.optim.Adam) or made != "adamw":
+            raise ValueError(
+                f"'{file}' has the state of {made or 'no optimizer'}, and the optimizer "
+                f"is {type(optimizer).__name__}: AdamW's state goes to AdamW or Adam"
+            )
+        groups = optimizer.param_groups
+        if any(group["amsgrad"] for group in groups):
+            raise ValueError(
+                "the optimizer has amsgrad=True, whose largest moments no program has: "
+                "make it without"
+            )
+        owned = {id(p) for group in groups for p in group["params"]}
+        step = int(checkpoint.metadata["step"])
+        state = {}
+        for name, parameter in self._parameters(layers):
+            if not parameter.requires_grad:
+                continue
+            if id(parameter) not in owned:
+                raise ValueError(f"the optimizer does not have parameter '{name}'")
+            state[parameter] = {
+                "step": torch.tensor(float(step)),
+                "exp_avg": checkpoint.tensor(f"optimizer.m.{name}", parameter),
+                "exp_avg_sq": checkpoint.tensor(f"optimizer.v.{name}", parameter),
+            }
+        optimizer.state.update(state)
+        return step
+
+    def _parameters(
+        self, layers: Mapping[str, torch.nn.Module]
+    ) -> Iterator[tuple[str, torch.nn.Parameter]]:
+        """Parameters with their names in checkpoints."""
+        tied = self.report.get("tied", {})
         for name, module in layers.items():
             for parameter_name, parameter in module.named_parameters():
-                is_tied = self.report.get("tied", {}).get(name) == parameter_name
-                key = TIED if is_tied else f"{name}.{parameter_name}"
-                if key not in tensors:
-                    raise ValueError(f"{file} has no tensor '{key}'")
-                with torch.no_grad():
-                    parameter.copy_(tensors[key].reshape(parameter.shape))
-            for buffer_name, buffer in module.named_buffers():
-                found = tensors.get(f"{name}.{buffer_name}")
-                if found is not None:
-                    buffer.copy_(found.reshape(buffer.shape))
+                is_tied = tied.get(name) == parameter_name
+                yield TIED if is_tied else f"{name}.{parameter_name}", parameter
 
 
 def _call(command: list[str]) -> str:

@@ -23,6 +23,7 @@ from .compile import (
     level,
     operations_of,
 )
+from .cut import RECOMPUTE
 from .data import Data, read_data
 from .joint import Layer, Refusal, trace
 from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
@@ -46,6 +47,8 @@ def export_stages(
     vocab: int | None = None,
     below: Mapping[str, int] | None = None,
     cache: str | os.PathLike[str] | None = None,
+    recompute: float = RECOMPUTE,
+    backward: bool = True,
 ) -> Model:
     """Compiles the layers of a model, so that Rondo trains it without Python.
 
@@ -57,9 +60,14 @@ def export_stages(
     `targets`. `below` then says which whole numbers they have, from 0 on.
     `placement` has the rank of each layer; without it layers are divided evenly by
     their measured times. `inputs` names the layers whose outputs a layer takes, if
-    these are not just the one before: layers then form a graph. Writes model.mlir,
-    libstages.a, init.safetensors and report.json to the folder `out`. Each task is
-    compared with eager execution.
+    these are not just the one before: layers then form a graph. `schedules` are families,
+    with arguments as in kfkb:k=2, and search:effort=100. Writes model.mlir, libstages.a,
+    init.safetensors and report.json to the folder `out`. Each task is compared with
+    eager execution.
+
+    What F keeps for the backward: cheap operations are computed again if that takes at
+    most `recompute` ns for each KiB less; with 0 none is, with math.inf all are.
+    `backward` also compiles I and W as one task, for schedules that run them together.
 
     Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
     operations that Rondo has.
@@ -78,15 +86,16 @@ def export_stages(
     found: dict[str, Exported] = {}
     bodies: list[Exported] = []
     for layer in chain:
-        exported = _prepare(layer, graphs_folder)
+        exported = _prepare(layer, graphs_folder, recompute, backward)
         bodies.append(found.setdefault(exported.name, exported))
     _refuse_shared_buffers(chain)
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
     compile_tasks(graphs, graphs_folder)
     _record(unique, folder)
-    glue = _write_library(unique, folder, data)
-    _check(unique, glue, folder)
+    _plan(unique)
+    _check(unique, folder)
+    _write_library(unique, folder, data)
     placed = list(placement or _divide_evenly([sum(b.times) for b in bodies], ranks))
     _write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
@@ -209,10 +218,12 @@ def _sources(names: list[str], inputs: Mapping[str, Sequence[str]]) -> list[list
     return sources
 
 
-def _prepare(layer: Layer, cache: Path) -> Exported:
+def _prepare(
+    layer: Layer, cache: Path, recompute: float, backward: bool
+) -> Exported:
     """Traces and divides a layer."""
     joint = trace(layer)
-    body = divide(layer, joint)
+    body = divide(layer, joint, recompute, backward)
     compiled = [
         None if task.module is None else compiled_task(task, cache)
         for task in body.tasks
@@ -232,7 +243,7 @@ def _prepare(layer: Layer, cache: Path) -> Exported:
         ]
     )
     name = "graph_" + hashlib.sha256(described.encode()).hexdigest()[:12]
-    return Exported(name, layer, body, compiled, [None] * 3)
+    return Exported(name, layer, body, compiled, [None] * len(compiled))
 
 
 def _record(unique: Sequence[Exported], folder: Path) -> None:
@@ -313,7 +324,9 @@ def _record_task(
     )
     path.unlink()
     if done.returncode != 0:
-        raise RuntimeError(f"{compiled.name}: {done.stderr.strip()}")
+        # What the graph itself prints comes before.
+        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        raise RuntimeError(lines[-1].removeprefix("error: "))
     return parse_recording(done.stdout)
 
 
@@ -332,48 +345,57 @@ def _check_outputs(layer: str, task: Task, recording: Recording) -> None:
             )
 
 
-def _write_library(
-    unique: Sequence[Exported],
-    folder: Path,
-    data: Data,
-) -> Glue:
-    """libstages.a; returns the tables, for a probe."""
-    glue = Glue()
+def _plan(unique: Sequence[Exported]) -> None:
+    """Places the allocations of each task."""
     for exported in unique:
         body = exported.body
-        plans = [
+        exported.plans = [
             plan(task, recording) if recording else None
             for task, recording in zip(body.tasks, exported.recordings)
         ]
-        body.workspace_bytes = max((p.workspace for p in plans if p), default=0)
-        constants = glue.constants(exported.name, body.constants, folder)
-        for task, compiled, planned, recording in zip(
-            body.tasks, exported.compiled, plans, exported.recordings
-        ):
-            glue.task(exported.name, task, compiled, planned, recording, constants)
-        glue.body(exported.name, body, exported.layer, (data.samples, data.tokens))
-    objects = {
-        c.name: c.path for e in unique for c in e.compiled if c is not None
-    }
-    make_archive(glue.text(), list(objects.values()), folder / "libstages.a")
-    return glue
+        sizes = [p.workspace if p else 0 for p in exported.plans]
+        body.workspace_bytes = max(sizes[:3])
+        body.backward_workspace_bytes = max(sizes[3:], default=0)
 
 
-def _check(unique: Sequence[Exported], glue: Glue, folder: Path) -> None:
-    """Compares every body with eager execution, and measures it."""
+def _add_tasks(glue: Glue, exported: Exported, folder: Path) -> str:
+    """Tables of a body's tasks; returns the name of its constants."""
+    constants = glue.constants(exported.name, exported.body.constants, folder)
+    for task, compiled, planned, recording in zip(
+        exported.body.tasks, exported.compiled, exported.plans, exported.recordings
+    ):
+        glue.task(exported.name, task, compiled, planned, recording, constants)
+    return constants
+
+
+def _objects(unique: Sequence[Exported]) -> list[Path]:
+    return list({c.name: c.path for e in unique for c in e.compiled if c}.values())
+
+
+def _write_library(unique: Sequence[Exported], folder: Path, data: Data) -> None:
+    """libstages.a."""
+    glue = Glue()
+    for exported in unique:
+        _add_tasks(glue, exported, folder)
+        sizes = data.samples, data.tokens
+        glue.body(exported.name, exported.body, exported.layer, sizes)
+    make_archive(glue.text(), _objects(unique), folder / "libstages.a")
+
+
+def _check(unique: Sequence[Exported], folder: Path) -> None:
+    """Compares every body with eager execution, and measures it; leaves out a B that
+    does not give the bits of I and W."""
+    glue = Glue()
     workspaces = {}
     for exported in unique:
+        constants = _add_tasks(glue, exported, folder)
         task, recording = exported.body.tasks[2], exported.recordings[2]
         copied = plan(task, recording, in_place=False) if recording else None
-        constants = f"constants_{exported.name}" if exported.body.constants else "nullptr"
-        copy = Task(
-            "W_copied", task.module, task.inputs, task.outputs, task.copies
-        )
+        copy = Task("W_copied", task.module, task.inputs, task.outputs, task.copies)
         glue.task(exported.name, copy, exported.compiled[2], copied, recording, constants)
         workspaces[exported.name] = copied.workspace if copied else 0
-    objects = {c.name: c.path for e in unique for c in e.compiled if c is not None}
     program = folder / "probe"
-    make_program(glue.text() + glue.probe(), list(objects.values()), program)
+    make_program(glue.text() + glue.probe(), _objects(unique), program)
     for exported in unique:
         body = exported.body
         planned = body.workspace_bytes
@@ -383,6 +405,10 @@ def _check(unique: Sequence[Exported], glue: Glue, folder: Path) -> None:
         )
         exported.times = exported.agreement.times
         body.workspace_bytes = planned
+        if exported.agreement.backward_is_equal is False:
+            body.tasks = body.tasks[:3]
+            exported.compiled = exported.compiled[:3]
+            body.backward_workspace_bytes = 0
     program.unlink()
 
 
@@ -444,16 +470,26 @@ def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
         "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
         "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,
         "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,
+        "eager_saved_bytes": exported.agreement.eager_saved_bytes,
         "workspace_bytes": body.workspace_bytes,
+        "backward": _backward_words(exported.agreement.backward_is_equal),
+        "backward_workspace_bytes": body.backward_workspace_bytes,
         "forward_ns": exported.times[0],
         "input_grad_ns": exported.times[1],
         "weight_grad_ns": exported.times[2],
-        "output_difference": exported.agreement.output,
-        "gradient_difference": exported.agreement.gradient,
+        "output_difference": exported.agreement.output.of_all,
+        "gradient_difference": exported.agreement.gradient.of_all,
+        "gradient_difference_by_tensor": exported.agreement.gradient.of_own,
         "operations": sorted(
             {o for c in exported.compiled if c for o in operations_of(c)}
         ),
     }
+
+
+def _backward_words(is_equal: bool | None) -> str:
+    if is_equal is None:
+        return "I and then W"
+    return "one graph" if is_equal else "I and then W: one graph gives other bits"
 
 
 def _write_weights(

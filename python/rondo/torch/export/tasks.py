@@ -62,7 +62,7 @@ class Copy:
 
 @dataclass
 class Task:
-    """F, I or W. `module` is None if there are only copies."""
+    """F, I, W or B. `module` is None if there are only copies."""
 
     kind: str
     module: GraphModule | None = None
@@ -123,7 +123,9 @@ class Body:
     kept_for_weight_grad_bytes: int
     output_bytes: int
     constants: list[torch.Tensor]
+    #: Of F, I and W, and of B.
     workspace_bytes: int = 0
+    backward_workspace_bytes: int = 0
 
 
 def edge_places(layer: Layer, space: str) -> tuple[list[Place], list[int]]:
@@ -141,13 +143,13 @@ def data_place(layer: Layer, index: int) -> Place:
     return Place("streams", index=index) if layer.streams else Place("data")
 
 
-def divide(layer: Layer, joint: Joint) -> Body:
-    """The tasks of a layer."""
+def divide(layer: Layer, joint: Joint, recompute: float, backward: bool) -> Body:
+    """The tasks of a layer: F, I, W and, with `backward`, B."""
     try:
-        kept = choose_kept(joint)
+        kept = choose_kept(joint, recompute)
     except Refusal as refusal:
         raise Refusal(f"layer '{layer.name}': {refusal}") from None
-    return _Divider(layer, joint, kept).divide()
+    return _Divider(layer, joint, kept).divide(backward)
 
 
 class _Divider:
@@ -160,7 +162,7 @@ class _Divider:
         self.running: list[tuple[Node, Place]] = []
         self.order = {n: i for i, n in enumerate(joint.module.graph.nodes)}
 
-    def divide(self) -> Body:
+    def divide(self, has_backward: bool) -> Body:
         weights, weight_bytes, frozen_bytes = self._place_weights()
         constants = self._place_constants()
         output_bytes = self._place_edges()
@@ -174,10 +176,12 @@ class _Divider:
         }
         self.places.update(saved)
         input_grad = self._input_grad(kept)
+        # Without what I keeps: B computes it.
+        backward = self._backward(weights) if has_backward else None
         self.places.update(kept)
         weight_grad = self._weight_grad(weights)
         return Body(
-            [forward, input_grad, weight_grad],
+            [forward, input_grad, weight_grad, *([backward] if backward else [])],
             weights,
             weight_bytes,
             frozen_bytes,
@@ -286,6 +290,28 @@ class _Divider:
         return task
 
     def _weight_grad(self, weights: list[Weight]) -> Task:
+        return self._accumulating("W", weights, {})
+
+    def _backward(self, weights: list[Weight]) -> Task | None:
+        """I and W in one; None if one of them has no graph."""
+        made: dict[Node, Place] = {}
+        copies: list[Copy] = []
+        for node, grad, place in zip(
+            self.joint.inputs, self.joint.input_grads, self.grad_places
+        ):
+            source = None if grad is None else made.get(grad, self.places.get(grad))
+            if grad is None or source is not None:
+                copies.append(Copy(place, source, _size(node)))
+            else:
+                made[grad] = place
+        task = self._accumulating("B", weights, made)
+        task.copies += copies
+        return task if made and len(task.outputs) > len(made) else None
+
+    def _accumulating(
+        self, kind: str, weights: list[Weight], made: dict[Node, Place]
+    ) -> Task:
+        """A task that adds to the gradients of weights, and leaves nodes at places."""
         grads = dict(
             zip((n for n, _ in self.layer.parameters), self.joint.parameter_grads)
         )
@@ -303,13 +329,15 @@ class _Divider:
             if weight.has_gradient
         ]
         if not wanted:
-            return Task("W")
-        builder = _Builder(self.joint, self.places, {g for g, _ in wanted})
-        results = [
-            builder.accumulate(builder.placeholder(f"old_{index}", placed), grad)
-            for index, (grad, placed) in enumerate(wanted)
-        ]
-        return builder.finish("W", results, [placed for _, placed in wanted], [])
+            return Task(kind)
+        builder = _Builder(self.joint, self.places, {g for g, _ in wanted} | set(made))
+        results = [builder.dense(node) for node in made]
+        outputs = [_placed(node, place) for node, place in made.items()]
+        for index, (grad, placed) in enumerate(wanted):
+            old = builder.placeholder(f"old_{index}", placed)
+            results.append(builder.accumulate(old, grad))
+            outputs.append(placed)
+        return builder.finish(kind, results, outputs, [])
 
     def _task(self, kind: str, wanted: list[tuple[Node, Place]]) -> Task:
         """A task that leaves nodes at places. What it only hands on is copied."""
@@ -324,12 +352,7 @@ class _Divider:
         if not made:
             return Task(kind, copies=copies)
         builder = _Builder(self.joint, self.places, set(made))
-        outputs = []
-        for node, place in made.items():
-            value = node.meta["val"]
-            outputs.append(
-                Placed(place, tuple(value.shape), _dense_strides(value), value.dtype)
-            )
+        outputs = [_placed(node, place) for node, place in made.items()]
         return builder.finish(
             kind, [builder.dense(n) for n in made], outputs, copies
         )
@@ -468,6 +491,12 @@ def _dense_strides(value: torch.Tensor) -> tuple[int, ...]:
     if _is_dense(value):
         return tuple(value.stride())
     return tuple(torch.empty(value.shape, device="meta").stride())
+
+
+def _placed(node: Node, place: Place) -> Placed:
+    """A node that a graph returns without gaps."""
+    value = node.meta["val"]
+    return Placed(place, tuple(value.shape), _dense_strides(value), value.dtype)
 
 
 def _size(node: Node) -> int:
