@@ -145,10 +145,12 @@ def between(**layers: nn.Module) -> dict[str, nn.Module]:
 
 
 def frozen() -> dict[str, nn.Module]:
-    """A model with a matrix and a vector that are not trained."""
+    """A model with a matrix and a vector that are not trained, and a vector that no
+    forward uses."""
     layers = mixing()
     for name, parameter in layers["m0"].named_parameters():
         parameter.requires_grad_(not name.startswith("gate"))
+    layers["m0"].unused = nn.Parameter(torch.ones(3))
     return layers
 
 

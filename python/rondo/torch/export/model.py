@@ -77,7 +77,7 @@ class Model:
     ) -> int:
         """Puts moments and steps of a checkpoint into an AdamW or Adam of PyTorch that
         has the parameters of `layers`; returns the number of steps so far. Parameters
-        without requires_grad have none. Raises ValueError, and changes nothing."""
+        without a gradient have none. Raises ValueError, and changes nothing."""
         checkpoint = Checkpoint(file)
         made = checkpoint.metadata.get("optimizer")
         if not isinstance(optimizer, torch.optim.Adam) or made != "adamw":
@@ -92,10 +92,15 @@ class Model:
                 "make it without"
             )
         owned = {id(p) for group in groups for p in group["params"]}
+        frozen = {
+            f"{entry['layer']}.{name}"
+            for entry in self.report.get("layers", ())
+            for name in entry["frozen"]
+        }
         step = int(checkpoint.metadata["step"])
         state = {}
         for name, parameter in self._parameters(layers):
-            if not parameter.requires_grad:
+            if name in frozen or not parameter.requires_grad:
                 continue
             if id(parameter) not in owned:
                 raise ValueError(f"the optimizer does not have parameter '{name}'")

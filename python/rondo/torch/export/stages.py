@@ -467,6 +467,9 @@ def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
         "layer": layer.name,
         "body": exported.name,
         "parameters": len(body.weights),
+        "frozen": [
+            w.name for w in body.weights if not (w.has_gradient or w.is_running)
+        ],
         "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
         "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,
         "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,
