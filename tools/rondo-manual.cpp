@@ -10,7 +10,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
+  if (argc != 2 || argv[1][0] == '-') {
     llvm::errs() << "usage: rondo-manual FOLDER\n";
     return rondo::driver::Usage;
   }
