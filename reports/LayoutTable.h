@@ -22,7 +22,7 @@ struct LayoutContext {
   double operations(int64_t samples) const;
 };
 
-/// `4 of 8 h100, ...` is not part of it: one row for each layout.
+/// A row for each layout, after the names of the columns.
 void printLayouts(llvm::raw_ostream &os, const LayoutContext &context,
                   llvm::ArrayRef<groups::FoundLayout> layouts);
 

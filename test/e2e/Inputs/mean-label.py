@@ -11,16 +11,9 @@ import json
 import struct
 import sys
 
+from splitmix import MASK, mix
+
 SAMPLES, TRAINED, EACH = 1000, 900, 24
-MASK = (1 << 64) - 1
-
-
-def mix(x):
-    z = (x + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
-
 
 if sys.argv[1] == "data":
     header = {"labels": {"dtype": "I32", "shape": [SAMPLES], "data_offsets": [0, 4 * SAMPLES]}}

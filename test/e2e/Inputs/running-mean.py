@@ -14,17 +14,9 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "runtime" / "Inputs"))
 import checkpoint  # noqa: E402
+from splitmix import MASK, mix  # noqa: E402
 
 SAMPLES, TRAINED, MICROBATCHES, EACH = 1000, 900, 4, 8
-MASK = (1 << 64) - 1
-
-
-def mix(x):
-    z = (x + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
-
 
 if sys.argv[1] == "data":
     header = {"values": {"dtype": "F32", "shape": [SAMPLES], "data_offsets": [0, 4 * SAMPLES]}}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/groups/Changes.h"
+#include "test/unit/planning/GroupExamples.h"
 
 #include <gtest/gtest.h>
 
@@ -11,37 +12,10 @@ using namespace rondo::groups;
 
 namespace {
 
-Transformer someModel() {
-  Transformer model;
-  model.layers = 32;
-  model.hidden = 4096;
-  model.heads = 32;
-  model.keyHeads = 8;
-  model.queryWidth = model.valueWidth = 128;
-  model.ffn = 14336;
-  model.isGated = true;
-  model.vocab = 128256;
-  model.sequence = 8192;
-  return model;
-}
-
-Machines someMachines(int64_t nodes) {
-  Machines machines;
-  machines.device = {Generation::Hopper,
-                     {989000000, 1979000000, 1979000000},
-                     3350000,
-                     450000,
-                     50000,
-                     80000000000};
-  machines.domain = 8;
-  machines.domains = nodes;
-  return machines;
-}
-
 Run someRun() {
   Run run;
   run.name = "run";
-  run.model = someModel();
+  run.model = llama(32, 4096, 32, 14336);
   run.layout.tensor = 2;
   run.layout.pipeline = 4;
   run.layout.data = 4;
@@ -53,7 +27,7 @@ Run someRun() {
 
 TEST(Changes, AreFasterFitAndKeepTheRules) {
   const auto run = someRun();
-  const Machines machines = someMachines(4);
+  const Machines machines = dgx(Generation::Hopper, 4);
   const Constants constants;
   const double time =
       GroupCosts(run.model, machines, run.layout, run.execution, constants)
@@ -82,7 +56,7 @@ TEST(Changes, AreFasterFitAndKeepTheRules) {
 
 TEST(Changes, NothingFitsWithoutRoom) {
   const auto run = someRun();
-  EXPECT_TRUE(bestChanges(run, someMachines(4), {}, 1e9, 3).empty());
+  EXPECT_TRUE(bestChanges(run, dgx(Generation::Hopper, 4), {}, 1e9, 3).empty());
 }
 
 // With a large vocabulary the head takes more than a layer's time, so the last
@@ -90,7 +64,7 @@ TEST(Changes, NothingFitsWithoutRoom) {
 TEST(StageLayers, AreFewerBesideTheHead) {
   auto run = someRun();
   run.layout.chunks = 2;
-  const Machines machines = someMachines(4);
+  const Machines machines = dgx(Generation::Hopper, 4);
   const Constants constants;
   const GroupCosts even(run.model, machines, run.layout, run.execution,
                         constants);

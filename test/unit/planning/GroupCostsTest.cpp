@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "planning/groups/LayoutSearch.h"
+#include "test/unit/planning/GroupExamples.h"
 
 #include "gtest/gtest.h"
 
@@ -28,35 +29,6 @@ Transformer gpt(int64_t layers, int64_t hidden, int64_t heads) {
   model.sequence = 2048;
   model.hasDropout = true;
   return model;
-}
-
-Transformer llama70B() {
-  Transformer model;
-  model.layers = 80;
-  model.hidden = 8192;
-  model.heads = 64;
-  model.keyHeads = 8;
-  model.queryWidth = model.valueWidth = 128;
-  model.ffn = 28672;
-  model.isGated = true;
-  model.vocab = 128256;
-  model.sequence = 8192;
-  return model;
-}
-
-Machines dgx(Generation generation, int64_t nodes) {
-  Machines machines;
-  if (generation == Generation::Ampere)
-    machines.device = {generation, {312000000, 312000000, 312000000},
-                       2039000,    300000,
-                       25000,      80000000000};
-  else
-    machines.device = {generation, {989000000, 1979000000, 1979000000},
-                       3350000,    450000,
-                       50000,      80000000000};
-  machines.domain = 8;
-  machines.domains = nodes;
-  return machines;
 }
 
 TEST(Transformer, WeightsArePublished) {
