@@ -59,7 +59,7 @@ Result<RunLog> readRunLog(StringRef text) {
                      "torchtitan"
                    : "lines of Megatron-LM and of torchtitan are mixed");
   const std::vector<double> &numbers = ms.empty() ? rates : ms;
-  // Of a single line nothing is left out.
+  // A single line counts.
   RunLog log;
   log.iterations = int64_t(numbers.size() - numbers.size() / 2);
   (ms.empty() ? log.tokensPerSecond : log.iterationNs) =

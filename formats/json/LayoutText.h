@@ -29,7 +29,7 @@ struct NamedMachines {
 struct PlannedRun {
   groups::Run run;
   NamedMachines on;
-  /// Of an iteration, and of the fullest device.
+  /// The time of an iteration, and the bytes of the fullest device.
   std::optional<int64_t> predictedNs, predictedBytes;
 };
 

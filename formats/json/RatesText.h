@@ -21,7 +21,7 @@ struct Rates {
   std::string device;
   groups::Stack stack = groups::Stack::MegatronCore;
   groups::Precision precision = groups::Precision::Bf16;
-  /// Of an iteration.
+  /// Times of an iteration.
   int64_t measuredNs = 0, predictedNs = 0;
   /// The file that was measured, and the iterations that count.
   std::string origin;

@@ -1,7 +1,8 @@
 //===- MegatronReader.cpp - Reads flags of Megatron-LM --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "formats/launch/FlagReader.h"
+#include "formats/launch/MegatronReader.h"
+
 #include "formats/launch/MegatronArguments.h"
 #include "formats/launch/MegatronFlags.h"
 #include "formats/launch/StageCut.h"
@@ -17,285 +18,7 @@ using namespace rondo::groups;
 using llvm::StringRef;
 using llvm::Twine;
 
-namespace {
-
-/// The largest --num-layers that is read. It bounds lists of stages and
-/// patterns of layers.
-constexpr int64_t maxLayers = 100000;
-
-/// Fills a run from flags; the first fault ends it.
-class Reader {
-public:
-  Reader(const Command &command, const ReadOptions &options)
-      : command(command), options(options), flags(command) {}
-
-  ReadRun read();
-
-private:
-  void need(StringRef name, int64_t &value);
-  void refuseOtherModels();
-  void readModel();
-  void readAttention();
-  void readLatent();
-  void readWindow();
-  void readVocab();
-  void readExperts();
-  void readExpertLayers(Experts &experts);
-  void readDegrees();
-  void readDevices();
-  void readCut();
-  void readLayout(const Flag &flag);
-  void readEnds(int64_t embedding, int64_t loss);
-  void readFirstAndLast();
-  void readBatch();
-  void readState();
-  void readFsdp();
-  void checkConnections(bool isFsdp);
-  void readRecompute();
-  void readModules();
-  void readPrecision();
-  void readKernels();
-  void noteRest();
-  void note(const Twine &text) { result.notes.push_back(text.str()); }
-
-  const Command &command;
-  const ReadOptions &options;
-  FlagReader flags;
-  ReadRun result;
-  Run &run = result.run;
-  Transformer &model = run.model;
-  Layout &layout = run.layout;
-  Execution &execution = run.execution;
-};
-
-void Reader::need(StringRef name, int64_t &value) {
-  if (!flags.read(name, value))
-    flags.fail(name + " is missing; Megatron needs it");
-}
-
-void Reader::refuseOtherModels() {
-  for (const FlagMeaning &other : otherModelFlags)
-    if (const Flag *flag = flags.find(other.name))
-      flags.failAt(*flag, other.meaning);
-}
-
-void Reader::readModel() {
-  need("--num-layers", model.layers);
-  if (model.layers > maxLayers)
-    flags.failAt(*flags.find("--num-layers"), "at most " + Twine(maxLayers));
-  need("--hidden-size", model.hidden);
-  need("--num-attention-heads", model.heads);
-  flags.read("--encoder-seq-length", model.sequence);
-  if (!flags.read("--seq-length", model.sequence) && model.sequence == 0)
-    flags.fail("--seq-length is missing; Megatron needs it");
-  if (flags.hasFailed())
-    return;
-  const bool isSwiglu = flags.isSet("--swiglu");
-  model.isGated = flags.isSet("--quick-geglu") || isSwiglu;
-  // Megatron keeps the number of weights: two thirds, in multiples of 64.
-  model.ffn = isSwiglu ? model.hidden * 8 / 3 / 64 * 64 : 4 * model.hidden;
-  flags.read("--ffn-hidden-size", model.ffn);
-  if (model.ffn == 0)
-    flags.fail("--hidden-size " + Twine(model.hidden) +
-               " gives --swiglu no columns; give --ffn-hidden-size");
-  model.isTied = !flags.isSet("--untie-embeddings-and-output-weights");
-  double dropout = 0.1;
-  flags.read("--hidden-dropout", dropout);
-  model.hasDropout = dropout > 0;
-  flags.read("--mtp-num-layers", model.extraPredictions, 0);
-  readAttention();
-  readVocab();
-}
-
-void Reader::readAttention() {
-  if (flags.isSet("--multi-latent-attention")) {
-    readLatent();
-    return;
-  }
-  if (model.hidden % model.heads == 0)
-    model.queryWidth = model.hidden / model.heads;
-  if (!flags.read("--kv-channels", model.queryWidth) && model.queryWidth == 0)
-    flags.fail("--hidden-size " + Twine(model.hidden) +
-               " does not divide into --num-attention-heads " +
-               Twine(model.heads) + "; give --kv-channels");
-  model.valueWidth = model.queryWidth;
-  model.keyHeads = model.heads;
-  int64_t groups = 1;
-  const bool hasGroups = flags.read("--num-query-groups", groups);
-  if (flags.isSet("--group-query-attention"))
-    model.keyHeads = groups;
-  else if (hasGroups && groups != model.heads)
-    note("--num-query-groups " + Twine(groups) +
-         " has no effect without --group-query-attention");
-  readWindow();
-}
-
-void Reader::readLatent() {
-  LatentAttention latent;
-  latent.keyRank = 32;
-  latent.rotaryWidth = 64;
-  int64_t plainWidth = 128;
-  model.valueWidth = 128;
-  // Without it queries have one product.
-  flags.read("--q-lora-rank", latent.queryRank);
-  flags.read("--kv-lora-rank", latent.keyRank);
-  flags.read("--qk-head-dim", plainWidth);
-  flags.read("--qk-pos-emb-head-dim", latent.rotaryWidth);
-  flags.read("--v-head-dim", model.valueWidth);
-  model.queryWidth = plainWidth + latent.rotaryWidth;
-  model.keyHeads = model.heads;
-  model.latent = latent;
-  // These have no effect.
-  flags.find("--kv-channels");
-  flags.find("--num-query-groups");
-  if (const Flag *flag = flags.find("--group-query-attention"))
-    flags.failAt(*flag, "no groups: Megatron refuses "
-                        "--group-query-attention with "
-                        "--multi-latent-attention");
-}
-
-/// Which layers of the model a pattern such as ([0]*3+[1]*58) selects; nothing
-/// if it is none.
-std::optional<std::vector<bool>> readPattern(StringRef text);
-
-void Reader::readWindow() {
-  const Flag *flag = flags.find("--window-size");
-  const Flag *frequency = flags.find("--window-attn-skip-freq");
-  if (!flag)
-    return;
-  const std::string joined = llvm::join(flag->values, "");
-  const StringRef left = StringRef(joined).trim("()").split(',').first;
-  int64_t tokens = 0;
-  if (left.getAsInteger(10, tokens) || tokens < -1 || tokens > maxNumber) {
-    flags.failAt(*flag, "two whole numbers, such as 4095,0");
-    return;
-  }
-  if (tokens == -1)
-    return;
-  model.window = tokens + 1;
-  model.windowedLayers = model.layers;
-  if (!frequency)
-    return;
-  const std::string value = llvm::join(frequency->values, "");
-  int64_t every = 0;
-  if (!StringRef(value).getAsInteger(10, every) && every > 0) {
-    model.windowedLayers = model.layers - model.layers / every;
-    return;
-  }
-  const std::optional<std::vector<bool>> pattern = readPattern(value);
-  if (!pattern || int64_t(pattern->size()) != model.layers) {
-    flags.failAt(*frequency, "a whole number, or a list with one number for "
-                             "each of the " +
-                                 countOf(model.layers, "layer"));
-    return;
-  }
-  model.windowedLayers = llvm::count(*pattern, true);
-}
-
-void Reader::readVocab() {
-  int64_t padded = 0;
-  flags.read("--padded-vocab-size", padded);
-  if (!flags.read("--vocab-size", model.vocab))
-    model.vocab = padded;
-  if (options.vocab > 0)
-    model.vocab = options.vocab;
-  if (model.vocab == 0)
-    flags.fail("--vocab-size is missing, and the tokenizer's size is not in "
-               "the flags; give the size of the vocabulary");
-}
-
-std::optional<std::vector<bool>> readPattern(StringRef text) {
-  std::vector<bool> layers;
-  llvm::SmallVector<StringRef> terms;
-  std::string plain = text.str();
-  llvm::erase(plain, ' ');
-  StringRef whole = plain;
-  int64_t times = 1;
-  // (...)*3 around everything.
-  if (whole.starts_with("(")) {
-    const auto [inside, after] = whole.drop_front().rsplit(')');
-    StringRef rest = after;
-    if (rest.consume_front("*") && rest.getAsInteger(10, times))
-      return std::nullopt;
-    whole = inside;
-  }
-  whole.split(terms, '+');
-  for (StringRef term : terms) {
-    int64_t count = 1;
-    const auto [list, after] = term.split(']');
-    StringRef rest = after, entries = list;
-    if (!entries.consume_front("[") ||
-        (rest.consume_front("*")
-             ? rest.getAsInteger(10, count) || count < 0 || count > maxLayers
-             : !rest.empty()))
-      return std::nullopt;
-    llvm::SmallVector<StringRef> numbers;
-    entries.split(numbers, ',');
-    if (count * int64_t(numbers.size()) > maxLayers - int64_t(layers.size()))
-      return std::nullopt;
-    for (int64_t i = 0; i < count; ++i)
-      for (StringRef entry : numbers) {
-        if (entry != "0" && entry != "1")
-          return std::nullopt;
-        layers.push_back(entry == "1");
-      }
-  }
-  if (times < 0 || times > maxLayers ||
-      times * int64_t(layers.size()) > maxLayers)
-    return std::nullopt;
-  std::vector<bool> all;
-  for (int64_t i = 0; i < times; ++i)
-    all.insert(all.end(), layers.begin(), layers.end());
-  return all;
-}
-
-void Reader::readExperts() {
-  Experts experts;
-  if (!flags.read("--num-experts", experts.count, 0) || experts.count == 0)
-    return;
-  experts.perToken = 2;
-  experts.ffn = model.ffn;
-  flags.read("--moe-router-topk", experts.perToken);
-  flags.read("--moe-ffn-hidden-size", experts.ffn);
-  int64_t shared = 0;
-  if (flags.read("--moe-shared-expert-intermediate-size", shared)) {
-    experts.shared = shared / experts.ffn;
-    if (shared % experts.ffn != 0)
-      flags.failAt(*flags.find("--moe-shared-expert-intermediate-size"),
-                   "a multiple of --moe-ffn-hidden-size " + Twine(experts.ffn) +
-                       ": the costs have shared experts of that width");
-  }
-  readExpertLayers(experts);
-  flags.isSet("--moe-grouped-gemm");
-  if (flags.choose("--moe-token-dispatcher-type",
-                   {"allgather", "alltoall", "flex"}) == 0)
-    note("--moe-token-dispatcher-type is allgather; the costs are those of "
-         "alltoall");
-  model.experts = experts;
-}
-
-void Reader::readExpertLayers(Experts &experts) {
-  const Flag *flag = flags.find("--moe-layer-freq");
-  if (!flag)
-    return;
-  const std::string value = llvm::join(flag->values, "");
-  if (value == "1")
-    return;
-  const std::optional<std::vector<bool>> pattern = readPattern(value);
-  const auto *const expected =
-      "1, or a list such as ([0]*3+[1]*58) with one number a layer, the 0 "
-      "first: layers without experts come first in the costs";
-  if (!pattern || int64_t(pattern->size()) != model.layers) {
-    flags.failAt(*flag, expected);
-    return;
-  }
-  const auto first = llvm::find(*pattern, true);
-  experts.denseLayers = first - pattern->begin();
-  if (std::find(first, pattern->end(), false) != pattern->end())
-    flags.failAt(*flag, expected);
-}
-
-void Reader::readDegrees() {
+void MegatronReader::readDegrees() {
   flags.read("--tensor-model-parallel-size", layout.tensor);
   flags.read("--context-parallel-size", layout.context);
   flags.read("--expert-model-parallel-size", layout.expert);
@@ -313,7 +36,7 @@ void Reader::readDegrees() {
   readDevices();
 }
 
-void Reader::readDevices() {
+void MegatronReader::readDevices() {
   const int64_t devices =
       options.devices > 0 ? options.devices : devicesOf(command);
   if (devices <= 0 || devices > maxNumber) {
@@ -334,7 +57,7 @@ void Reader::readDevices() {
   }
 }
 
-void Reader::readCut() {
+void MegatronReader::readCut() {
   int64_t chunks = 0, chunkLayers = 0;
   const bool hasChunks =
       flags.read("--num-virtual-stages-per-pipeline-rank", chunks);
@@ -379,7 +102,7 @@ void Reader::readCut() {
     readFirstAndLast();
 }
 
-void Reader::readLayout(const Flag &flag) {
+void MegatronReader::readLayout(const Flag &flag) {
   const LayoutLetters expanded =
       expandLayout(llvm::join(flag.values, ""), /*mayPredict=*/true);
   if (!expanded.fault.empty()) {
@@ -418,7 +141,7 @@ void Reader::readLayout(const Flag &flag) {
 }
 
 /// The embedding or the head counts as a layer of its stage.
-void Reader::readEnds(int64_t embedding, int64_t loss) {
+void MegatronReader::readEnds(int64_t embedding, int64_t loss) {
   const int64_t stages = layout.pipeline * layout.chunks;
   const int64_t all = model.layers + embedding + loss;
   if (all % stages != 0) {
@@ -434,7 +157,7 @@ void Reader::readEnds(int64_t embedding, int64_t loss) {
 }
 
 /// The layers of the first and the last rank, and an even cut between.
-void Reader::readFirstAndLast() {
+void MegatronReader::readFirstAndLast() {
   int64_t first = 0, last = 0;
   const bool hasFirst =
       flags.read("--decoder-first-pipeline-num-layers", first);
@@ -466,7 +189,7 @@ void Reader::readFirstAndLast() {
   setStageLayers(run, std::move(layers));
 }
 
-void Reader::readBatch() {
+void MegatronReader::readBatch() {
   need("--micro-batch-size", layout.microbatch);
   layout.globalBatch = layout.microbatch * layout.data;
   flags.read("--global-batch-size", layout.globalBatch);
@@ -476,7 +199,7 @@ void Reader::readBatch() {
                ": an iteration has more than " + Twine(maxNumber) + " samples");
 }
 
-void Reader::readState() {
+void MegatronReader::readState() {
   layout.zero = flags.isSet("--use-distributed-optimizer") ? 1 : 0;
   const bool sumsEarly = flags.isSet("--overlap-grad-reduce");
   const bool gathersLate = flags.isSet("--overlap-param-gather");
@@ -493,7 +216,7 @@ void Reader::readState() {
          "the costs are those of gathers that do");
 }
 
-void Reader::readFsdp() {
+void MegatronReader::readFsdp() {
   const bool isTorch = flags.isSet("--use-torch-fsdp2");
   const bool keepsWeights =
       flags.isSet("--torch-fsdp2-no-reshard-after-forward");
@@ -527,7 +250,7 @@ void Reader::readFsdp() {
 
 /// If the text sets the number of a device's connections, it must be the one
 /// that Megatron needs.
-void Reader::checkConnections(bool isFsdp) {
+void MegatronReader::checkConnections(bool isFsdp) {
   const bool hasGroups = layout.tensor > 1 || layout.context > 1;
   for (const auto &[name, value] : command.environment) {
     if (name != "CUDA_DEVICE_MAX_CONNECTIONS")
@@ -543,7 +266,7 @@ void Reader::checkConnections(bool isFsdp) {
   }
 }
 
-void Reader::readRecompute() {
+void MegatronReader::readRecompute() {
   const bool isOld = flags.isSet("--recompute-activations");
   size_t granularity =
       flags.choose("--recompute-granularity", {"", "selective", "full"});
@@ -582,7 +305,7 @@ void Reader::readRecompute() {
   }
 }
 
-void Reader::readModules() {
+void MegatronReader::readModules() {
   const Flag *flag = flags.find("--recompute-modules");
   layout.recompute = Recompute::Selective;
   if (!flag)
@@ -620,7 +343,7 @@ void Reader::readModules() {
        " alone");
 }
 
-void Reader::readPrecision() {
+void MegatronReader::readPrecision() {
   const bool isHalf = flags.isSet("--fp16");
   const bool isBrain = flags.isSet("--bf16");
   const size_t format = flags.choose("--fp8-format", {"", "e4m3", "hybrid"});
@@ -652,7 +375,7 @@ void Reader::readPrecision() {
   execution.precision = recipes[recipe];
 }
 
-void Reader::readKernels() {
+void MegatronReader::readKernels() {
   const size_t backend = flags.choose(
       "--attention-backend", {"auto", "flash", "fused", "unfused", "local"});
   int64_t version = 3;
@@ -680,7 +403,7 @@ void Reader::readKernels() {
 /// Names flags that change costs and are not in them, and counts the others. A
 /// name one or two letters from a known one is a fault: its value would be
 /// lost.
-void Reader::noteRest() {
+void MegatronReader::noteRest() {
   for (StringRef name : plainFlags)
     flags.find(name);
   std::vector<std::string> others;
@@ -706,15 +429,17 @@ void Reader::noteRest() {
     note("not read: " + llvm::join(others, ", "));
 }
 
-ReadRun Reader::read() {
+ReadRun MegatronReader::read() {
   run.name = options.name;
   execution.stack = Stack::MegatronCore;
-  using Step = void (Reader::*)();
+  using Step = void (MegatronReader::*)();
   for (Step step :
-       {&Reader::refuseOtherModels, &Reader::readModel, &Reader::readExperts,
-        &Reader::readDegrees, &Reader::readCut, &Reader::readBatch,
-        &Reader::readState, &Reader::readRecompute, &Reader::readPrecision,
-        &Reader::readKernels, &Reader::noteRest}) {
+       {&MegatronReader::refuseOtherModels, &MegatronReader::readModel,
+        &MegatronReader::readExperts, &MegatronReader::readDegrees,
+        &MegatronReader::readCut, &MegatronReader::readBatch,
+        &MegatronReader::readState, &MegatronReader::readRecompute,
+        &MegatronReader::readPrecision, &MegatronReader::readKernels,
+        &MegatronReader::noteRest}) {
     (this->*step)();
     if (flags.hasFailed())
       break;
@@ -723,13 +448,11 @@ ReadRun Reader::read() {
   return std::move(result);
 }
 
-} // namespace
-
 ReadRun launch::readMegatronArguments(StringRef text,
                                       const ReadOptions &options) {
   const ReadCommand read = readCommand(text);
   if (read.fault.empty())
-    return Reader(read.command, options).read();
+    return MegatronReader(read.command, options).read();
   ReadRun result;
   result.fault = read.fault;
   return result;

@@ -18,7 +18,7 @@ enum class Operands : uint8_t { Bf16, Fp8, MxFp8, Fp4 };
 /// A device as its data sheet has it. Rates are those of one direction.
 struct DeviceSheet {
   Generation generation = Generation::Hopper;
-  /// Of dense products of bf16, fp8 and fp4.
+  /// Peaks of dense products of bf16, fp8 and fp4.
   std::array<int64_t, 3> flopsPerUs = {};
   int64_t memoryBytesPerUs = 0;
   /// To all devices of its domain together.

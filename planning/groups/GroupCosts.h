@@ -83,9 +83,9 @@ public:
   std::vector<int64_t> stageLayers() const;
   /// Floating-point operations a second that large products reach.
   double flopsPerSecond() const { return productRate; }
-  /// Of the fullest device.
+  /// Bytes of the fullest device.
   DeviceMemory memory() const;
-  /// Of the devices of a rank of the pipeline.
+  /// Bytes of a device of this rank of the pipeline.
   DeviceMemory memoryOfRank(int64_t rank) const;
   /// By stage, in the order of the model; without what happens once an
   /// iteration.
@@ -163,7 +163,7 @@ private:
   /// Devices that share what is between products.
   double sequenceShare = 1;
   double headsOfDevice = 0, keyHeadsOfDevice = 0;
-  /// Of a layer of each kind that the model has, by LayerKind.
+  /// Times of a layer of each kind that the model has, by LayerKind.
   LayerTime times[2];
 };
 

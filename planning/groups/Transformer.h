@@ -69,7 +69,7 @@ struct Transformer {
   LayerKind kindOf(int64_t layer) const {
     return layer < numDense() ? LayerKind::Dense : LayerKind::Experts;
   }
-  /// Of layers that predict further tokens.
+  /// The kind of layers that predict further tokens.
   LayerKind extraKind() const {
     return experts ? LayerKind::Experts : LayerKind::Dense;
   }
