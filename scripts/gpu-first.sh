@@ -7,6 +7,7 @@
 # without PART all run in this order:
 #
 #   tests       scripts/test-gpu.sh
+#   asynchronous  scripts/gpu-asynchronous.sh
 #   kernels     the time of each kernel and product and its lower bound
 #   124m        GPT-2 124M and PyTorch's: tokens per second, host time, MFU
 #   sanitizers  compute-sanitizer on the kernels' tests, where it is installed
@@ -22,13 +23,13 @@ export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$1
 shift
-[ $# -gt 0 ] || set -- tests kernels 124m sanitizers 350m
+[ $# -gt 0 ] || set -- tests asynchronous kernels 124m sanitizers 350m
 for part in "$@"; do
   case $part in
-  tests | kernels | 124m | sanitizers | 350m) ;;
+  tests | asynchronous | kernels | 124m | sanitizers | 350m) ;;
   *)
-    echo "gpu-first: there is no part $part; parts are tests, kernels, 124m," \
-      "sanitizers and 350m"
+    echo "gpu-first: there is no part $part; parts are tests, asynchronous," \
+      "kernels, 124m, sanitizers and 350m"
     exit 2
     ;;
   esac
@@ -77,6 +78,7 @@ sanitizers() {
 run() {
   case $1 in
   tests) sh scripts/test-gpu.sh "$build" ;;
+  asynchronous) sh scripts/gpu-asynchronous.sh "$build" ;;
   kernels)
     echo 'GPT-2 124M:'
     timeout 120 "$build/bin/gpt-kernels" || return 1

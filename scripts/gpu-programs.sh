@@ -15,9 +15,14 @@ rm -rf "$new"
 trap 'rm -rf "$new"' EXIT
 mkdir -p "$new/tests" "$new/bench"
 
-# program NAME MODEL DTYPE
+# program NAME MODEL DTYPE FLAGS...
 program() {
-  "$rondo" compile "$2" --target=cuda --dtype="$3" --emit=cpp -o "$new/tests/$1.cpp"
+  name=$1
+  model=$2
+  dtype=$3
+  shift 3
+  "$rondo" compile "$model" --target=cuda --dtype="$dtype" --emit=cpp \
+    -o "$new/tests/$name.cpp" "$@"
 }
 program gpt-small-bf16 examples/gpt-small.mlir bf16
 program gpt-small-fp32 examples/gpt-small.mlir fp32
@@ -25,6 +30,10 @@ program llama-small-bf16 examples/llama-small.mlir bf16
 program llama-small-fp32 examples/llama-small.mlir fp32
 program gpt-sharded-bf16 examples/gpt-sharded.mlir bf16
 program gpt-two-ranks-bf16 test/gpu/Inputs/gpt-two-ranks.mlir bf16
+for dtype in bf16 fp32; do
+  program gpt-asynchronous-$dtype examples/gpt-asynchronous.mlir $dtype \
+    --schedule pipedream,two_versions,pipemare,timeprest,one_f_one_b
+done
 for model in gpt2-124m gpt2-350m; do
   for schedule in one_stage four_stages; do
     "$rondo" compile bench/gpu/$model.mlir --schedule $schedule --emit=cpp \

@@ -9,12 +9,19 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <string>
 
 using namespace rondo::runtime;
 
 Arena::~Arena() = default;
 Device::~Device() = default;
+
+std::shared_ptr<char[]> Device::makeHostMemory(int64_t bytes) {
+  return std::shared_ptr<char[]>(new char[static_cast<size_t>(bytes)]());
+}
+
+void Device::writeTime(int64_t *to) { *to = nowNs(); }
 
 namespace {
 
@@ -97,9 +104,16 @@ public:
     std::fill(partials, partials + stage.numPartials, 0.0);
     for (int32_t t = 0; t < stage.numTensors; ++t) {
       const Tensor &tensor = stage.tensors[t];
-      if (tensor.sharedWith.empty() && !tensor.layout.isFrozen)
-        partials[tensor.partial] = sumOfSquares(tensor.gradients, tensor.count);
+      ControlHeader *own = stage.ownHeader(t);
+      if (tensor.layout.isFrozen || (!own && !tensor.sharedWith.empty()))
+        continue;
+      (own ? own->norm : partials[tensor.partial]) =
+          sumOfSquares(tensor.gradients, tensor.count);
     }
+  }
+
+  void sumAll(double *sum, const double *values, int64_t count) override {
+    *sum = std::accumulate(values, values + count, 0.0);
   }
 
   void finishNorm(const double *sum, double maxNorm,
@@ -125,7 +139,7 @@ public:
           std::copy_n(source.changes, tensor.count, tensor.changes);
         continue;
       }
-      const ControlHeader &header = stage.headerOf(t);
+      const ControlHeader &header = *stage.headerOf(t);
       const UpdatedTensor updated = {tensor.count,   tensor.layout.decay,
                                      tensor.weights, tensor.gradients,
                                      tensor.moment1, tensor.moment2,
@@ -137,6 +151,11 @@ public:
     }
     if (stage.gradients)
       std::memset(stage.gradients, 0, static_cast<size_t>(stage.gradientBytes));
+  }
+
+  void moveBack(int64_t count, float steps, const float *weights,
+                const float *changes, float *moved) override {
+    rondo::runtime::moveBack(count, steps, weights, changes, moved);
   }
 
   int64_t stamp() override { return nowNs(); }

@@ -69,7 +69,13 @@ public:
   /// LayerArgs::stream for every task.
   virtual void *stream() const { return nullptr; }
 
-  /// Copies between buffers of the ranks' arenas.
+  /// Whether calls return before their work is done.
+  virtual bool enqueues() const { return false; }
+  /// Zeroed memory of the host that copy() and writeTime() can use.
+  virtual std::shared_ptr<char[]> makeHostMemory(int64_t bytes);
+
+  /// Copies between buffers of the ranks' arenas, or one of them and memory of
+  /// makeHostMemory().
   virtual void copy(void *to, const void *from, int64_t bytes) = 0;
   /// Writes zeros.
   virtual void clear(void *to, int64_t bytes) = 0;
@@ -85,8 +91,12 @@ public:
   /// are in two stages, a collective does it.
   virtual void addCopies(const StageTensors &stage) = 0;
   /// Writes the sum of squares of each tensor's gradient to control.partials; a
-  /// copy counts 0.
+  /// copy counts 0. Of a tensor with its own header, the sum goes to that
+  /// header's norm, also of a copy, and counts 0 in control.partials.
   virtual void sumSquares(const StageTensors &stage) = 0;
+  /// Adds `values` one after another and writes the sum, which must not be one
+  /// of them.
+  virtual void sumAll(double *sum, const double *values, int64_t count) = 0;
   /// Writes the norm, the finite flag and the clip factor to the headers, given
   /// `sum`, the sum of squares of all gradients in the device's memory. `sum`
   /// may be in one of them.
@@ -96,6 +106,9 @@ public:
   /// copies with weightsFrom, which then get those weights. Sets the gradients
   /// to 0.
   virtual void step(const StageTensors &stage, const UpdateRule &rule) = 0;
+  /// moved[i] = weights[i] - steps * changes[i].
+  virtual void moveBack(int64_t count, float steps, const float *weights,
+                        const float *changes, float *moved) = 0;
   /// Call this after the host has written weights: updates everything derived
   /// from them.
   virtual void weightsWritten(const StageTensors &) {}
@@ -105,6 +118,13 @@ public:
   /// next one begins.
   virtual int64_t stamp() = 0;
   virtual int64_t timeOf(int64_t stamp) { return stamp; }
+
+  /// Writes the time, ns on the device's own clock, to memory of
+  /// makeHostMemory(), also where iterations are recorded.
+  virtual void writeTime(int64_t *to);
+  /// Converts such times to the host's clock. Call this when the device has
+  /// done its work.
+  virtual void toHostTimes(std::vector<int64_t> &) {}
 
   /// A task begins: what has been enqueued before it counts one in progress()
   /// once the device has done it, also where iterations are recorded.

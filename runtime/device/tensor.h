@@ -54,13 +54,16 @@ struct StageTensors {
   int64_t gradientBytes = 0;
   /// Share of the mean of changes that a step keeps.
   float changeDecay = 0;
-  /// Indexed by tensor: its own control header; null: the stage's. A null
-  /// array: all tensors use the stage's. Only on a CPU.
-  const ControlHeader *const *ownHeaders = nullptr;
+  /// Indexed by tensor: its own control header, in the device's memory; null:
+  /// the stage's. A null array: all tensors use the stage's.
+  ControlHeader *const *ownHeaders = nullptr;
 
-  const ControlHeader &headerOf(int32_t tensor) const {
-    const ControlHeader *own = ownHeaders ? ownHeaders[tensor] : nullptr;
-    return own ? *own : *control.header;
+  ControlHeader *ownHeader(int32_t tensor) const {
+    return ownHeaders ? ownHeaders[tensor] : nullptr;
+  }
+  const ControlHeader *headerOf(int32_t tensor) const {
+    const ControlHeader *own = ownHeader(tensor);
+    return own ? own : control.header;
   }
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/launch/store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <sstream>
 
@@ -240,8 +241,16 @@ private:
 void ProgramRun::iterate(Team &team, const Span &span,
                          const std::function<void()> &look) {
   enter(state.world(), Phase::Iterate);
+  bool isElsewhere = false;
   for (int32_t r : held)
-    ranks[r]->begin(span);
+    isElsewhere |= ranks[r]->begin(span);
+  static std::atomic<int64_t> memories{0};
+  if (isElsewhere)
+    memoryNumber = ++memories;
+  // What the addresses of a run's work depend on.
+  constexpr int64_t mostIterations = int64_t(1) << 32;
+  for (int32_t r : held)
+    ranks[r]->setVariant(memoryNumber * mostIterations + span.iterations);
   Watchdog watchdog(*this);
   Team::Watch watch;
   watch.stopAll = [&](int32_t thread, const std::exception_ptr &why) {
@@ -270,6 +279,8 @@ void ProgramRun::iterate(Team &team, const Span &span,
     team.run(
         static_cast<int32_t>(held.size()),
         [&](int32_t i) { ranks[held[i]]->run(); }, watch);
+    for (int32_t r : held)
+      ranks[r]->finish();
   } catch (const Error &) {
     throw;
   } catch (const std::bad_alloc &) {

@@ -86,6 +86,8 @@ private:
   /// Null if another process holds the rank.
   std::vector<std::unique_ptr<RunningRank>> ranks;
   std::vector<int32_t> held;
+  /// Distinguishes the memory of runs that overlap from all others.
+  int64_t memoryNumber = 0;
 };
 
 /// The first program of a kind. Throws Error if there is none.

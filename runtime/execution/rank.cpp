@@ -117,20 +117,29 @@ void RunningRank::makeCalls(LocalReplica &replica) const {
 // A run.
 //===----------------------------------------------------------------------===//
 
-void RunningRank::begin(const Span &next) {
+bool RunningRank::begin(const Span &next) {
   span = next;
   beginRun(span);
   overlap = span.emulation.overlap ? span.emulation.overlap : program.overlap;
   collectives.beginRun(span);
-  for (size_t h = 0; h < replicas.size(); ++h)
-    if (replicas[h].binding)
-      prepare(static_cast<int32_t>(h));
+  bool isElsewhere = false;
+  for (size_t h = 0; h < replicas.size(); ++h) {
+    if (!replicas[h].binding)
+      continue;
+    const auto replica = static_cast<int32_t>(h);
+    prepare(replica);
+    if (overlap && device.enqueues())
+      isElsewhere |= fillTables(replica);
+  }
+  return isElsewhere;
 }
 
 void RunningRank::run() {
   const size_t firstEvent = trace.size();
   ring.begin(ActionRing::Begin);
-  transport.iterate(me, !keepTrace, [this] { act(); }, program.id);
+  // A history has each version at another place.
+  const bool mayReplay = !keepTrace && !span.emulation.history;
+  transport.iterate(me, {mayReplay, variant}, [this] { act(); }, program.id);
   ring.begin(ActionRing::Idle);
   for (size_t i = firstEvent; i < trace.size(); ++i) {
     trace[i].startNs = device.timeOf(trace[i].startNs);
@@ -151,6 +160,10 @@ void RunningRank::act() {
   collectives.checkEnd();
   ring.begin(ActionRing::Drain);
   messages.awaitSends();
+  if (program.overlap && device.enqueues())
+    for (size_t h = 0; h < replicas.size(); ++h)
+      if (replicas[h].binding)
+        state.returnToFirstSlot(static_cast<int32_t>(h), device);
   endTrace();
   checkSteps();
   if (program.overlap)
@@ -228,7 +241,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   messages.await(replica.tensors->inputs, microbatch, action);
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
-    span.writeData(static_cast<int32_t>(h), microbatch);
+    writeData(static_cast<int32_t>(h), microbatch);
   action.restart();
   checkOrder(replica, microbatch);
   const ReplicaBinding &binding = *replica.binding;
@@ -259,11 +272,11 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
         layer.isRunning && program.kind != ProgramKind::Evaluation
             ? weights + layer.weightsOffset
             : nullptr;
-    setTime(args, microbatch);
+    setTime(replica, args, microbatch);
     runForward(binding, layer, args, data, number);
   }
-  if (ReplicaRecord &record = *replica.record; !record.losses.empty())
-    record.losses[microbatch] = binding.control.losses[number];
+  if (!replica.record->losses.empty())
+    keepLoss(replica, microbatch);
 }
 
 void RunningRank::recompute(int64_t h, int64_t microbatch) {
@@ -280,7 +293,7 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
   messages.await(replica.tensors->recomputedInputs, microbatch, action);
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
-    span.writeData(static_cast<int32_t>(h), microbatch);
+    writeData(static_cast<int32_t>(h), microbatch);
   action.restart();
   const ReplicaBinding &binding = *replica.binding;
   const Saved saved(replica, microbatch);
@@ -312,7 +325,7 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     if (changes)
       args.weights = movedWeightsOf(replica, layer, weights, changes,
                                     replica.stepsBackAgain);
-    setTime(args, microbatch);
+    setTime(replica, args, microbatch);
     runForward(binding, layer, args, data, number);
   }
 }
@@ -342,7 +355,7 @@ LayerArgs &RunningRank::inputGradArgs(LocalReplica &replica, size_t l,
   args.savedForInputGrad = saved.forInputGrad(layer);
   args.savedForWeightGrad = saved.forWeightGrad(layer);
   args.keptForWeightGrad = saved.keptByInputGrad(layer);
-  setTime(args, microbatch);
+  setTime(replica, args, microbatch);
   args.microbatch = microbatch % program.microbatches;
   return args;
 }
@@ -356,7 +369,7 @@ LayerArgs &RunningRank::weightGradArgs(LocalReplica &replica, size_t l,
                    layer.gradientsOffset;
   args.savedForWeightGrad = saved.forWeightGrad(layer);
   args.keptForWeightGrad = saved.keptByInputGrad(layer);
-  setTime(args, microbatch);
+  setTime(replica, args, microbatch);
   args.microbatch = microbatch % program.microbatches;
   return args;
 }

@@ -8,6 +8,7 @@
 #include "runtime/execution/collectives.h"
 #include "runtime/execution/messages.h"
 #include "runtime/execution/rank_log.h"
+#include "runtime/execution/run_tables.h"
 #include "runtime/execution/weights.h"
 
 #include <atomic>
@@ -17,7 +18,8 @@
 namespace rondo::runtime {
 
 /// Record of a replica in a run whose iterations overlap. Its rank's thread
-/// writes; others may read what belongs to the first `steps` iterations.
+/// writes; others may read what belongs to the first `steps` iterations. If the
+/// device enqueues its work, the record is filled when the run has ended.
 struct ReplicaRecord {
   /// Indexed by micro-batch of the run; only for the stage with the loss.
   std::vector<float> losses;
@@ -35,8 +37,14 @@ public:
   RunningRank(const RankContext &context, const OptimizerConfig &optimizer,
               ActionRing &ring, FaultPoint *fault);
 
-  /// Sets the next run. No thread may be running it.
-  void begin(const Span &span);
+  /// Sets the next run. No thread may be running it. Returns whether its work
+  /// has other addresses than that of the run before, so that no earlier
+  /// recording may be repeated.
+  bool begin(const Span &span);
+  /// Runs with the same number may repeat each other's recording.
+  void setVariant(int64_t number) { variant = number; }
+  /// Reads the results of a run that has ended.
+  void finish();
   /// Runs the emitted function once: a run. Returns when every send and all
   /// work on the device have ended.
   void run();
@@ -100,16 +108,21 @@ private:
     StageTensors optimized;
     std::unique_ptr<ReplicaRecord> record;
     // The rest is for iterations that overlap.
+    /// Steps of the run that have been called.
+    int64_t stepsBegun = 0;
+    /// On a device that enqueues its work.
+    std::unique_ptr<RunTables> tables;
     /// Which weights its tasks read; null: the newest.
     const VersionDesc *versions = nullptr;
     /// Memory for the weights of a layer moved back, and the number of steps
     /// for I and for R; null and 0: the weights are read in place.
     char *moved = nullptr;
     float stepsBack = 0, stepsBackAgain = 0;
-    /// Indexed by tensor: the headers of tensors that other stages share, and
-    /// the largest delay of these stages; null and 0 for the others.
-    std::vector<ControlHeader> sharedHeaders;
-    std::vector<const ControlHeader *> ownHeaders;
+    /// The headers of tensors that other stages share, in the device's memory.
+    std::unique_ptr<Arena> sharedHeaders;
+    /// Indexed by tensor: its header there, and the largest delay of these
+    /// stages; null and 0 for the others.
+    std::vector<ControlHeader *> ownHeaders;
     std::vector<double> ownDelays;
 
     const BufferPlace &place(Buffer buffer) const {
@@ -159,9 +172,13 @@ private:
                            const Saved &saved, int64_t microbatch);
   LayerArgs &weightGradArgs(LocalReplica &replica, size_t layer,
                             const Saved &saved, int64_t microbatch);
-  void setTime(LayerArgs &args, int64_t microbatch) const {
+  void setTime(const LocalReplica &replica, LayerArgs &args,
+               int64_t microbatch) const {
     args.seed = span.seed;
     args.iteration = iterationOf(microbatch);
+    if (replica.tables && program.overlap)
+      args.iterationOnDevice =
+          &replica.tables->before(microbatch / program.microbatches);
   }
   /// The number of a micro-batch's iteration in the training, from 0; -1 in an
   /// evaluation.
@@ -177,6 +194,14 @@ private:
 
   // For iterations that overlap.
   void prepare(int32_t replica);
+  bool fillTables(int32_t replica);
+  void finish(LocalReplica &replica);
+  /// Writes the samples that F and R read.
+  void writeData(int32_t replica, int64_t microbatch);
+  void keepLoss(LocalReplica &replica, int64_t microbatch);
+  void keepStep(LocalReplica &replica, int64_t step);
+  /// Step number and learning rate of a stage whose forward is late.
+  StepControl controlOf(int64_t step, double delay) const;
   void prepareMoves(LocalReplica &replica, const ShareDesc &share);
   void findShared(int32_t replica);
   void checkSteps() const;
@@ -205,6 +230,15 @@ private:
            program.collectives[collective].kind == CollectiveKind::GradientNorm;
   }
   void prepareStep(LocalReplica &replica, int64_t step);
+  /// Calls run(header, delay) for the header of the stage, and for those of
+  /// tensors that other stages share.
+  template <typename Run>
+  static void forHeaders(const LocalReplica &replica, Run run) {
+    run(replica.binding->control.header, replica.versions->meanForward);
+    for (size_t t = 0; t < replica.ownHeaders.size(); ++t)
+      if (ControlHeader *own = replica.ownHeaders[t])
+        run(own, replica.ownDelays[t]);
+  }
   /// `parts`: where the replica's part of the norm goes; null: nowhere.
   void clipByStage(LocalReplica &replica, double *parts);
   /// Clips by the norm of an earlier iteration, if there is one.
@@ -227,7 +261,8 @@ private:
   /// The tables of the program or of the pipeline that it emulates; null: none.
   const OverlapDesc *overlap = nullptr;
   /// Memory in which a reference moves weights back.
-  std::vector<char> movedWeights;
+  std::unique_ptr<Arena> movedWeights;
+  int64_t variant = 0;
 };
 
 } // namespace rondo::runtime

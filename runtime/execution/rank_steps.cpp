@@ -59,39 +59,30 @@ void RunningRank::await(int64_t collective, int64_t step) {
 // Steps.
 //===----------------------------------------------------------------------===//
 
-/// Sets the clip factor and the finite flag of tensors by their norm.
-static void setNorm(ControlHeader &header, double sumOfSquares,
-                    double maxNorm) {
-  header.norm = std::sqrt(sumOfSquares);
-  header.isFinite = std::isfinite(header.norm);
-  header.step.clipFactor =
-      header.isFinite ? clipFactor(header.norm, maxNorm) : 0;
-}
-
 /// Clips the replica's gradients by their own norm. Copies of a tensor in
 /// several stages must stay equal, so such a tensor is clipped, and skipped, by
 /// its own norm: the collective has given all of them the same gradients.
 void RunningRank::clipByStage(LocalReplica &replica, double *parts) {
+  const StageTensors &stage = replica.optimized;
+  const ControlView &control = stage.control;
   // A reference's own norm has done so.
   if (clipsByStage() || parts)
-    device.addCopies(replica.optimized);
-  double sum = 0;
-  for (int32_t t = 0; t < replica.optimized.numTensors; ++t) {
-    const Tensor &tensor = replica.optimized.tensors[t];
-    // The copy of a tensor of the stage itself has the gradients of that one.
-    if (tensor.layout.isFrozen ||
-        (!replica.ownHeaders[t] && !tensor.sharedWith.empty()))
-      continue;
-    const double squares = sumOfSquares(tensor.gradients, tensor.count);
-    if (replica.ownHeaders[t])
-      setNorm(replica.sharedHeaders[t], squares, optimizer.maxNorm);
-    else
-      sum += squares;
+    device.addCopies(stage);
+  device.sumSquares(stage);
+  device.sumAll(&control.header->norm, control.partials, stage.numPartials);
+  if (parts) {
     // The norm counts a tensor that stages share once.
-    if (parts && tensor.sharedWith.empty())
-      parts[tensor.partial] = squares;
+    device.copy(parts, control.partials,
+                stage.numPartials * int64_t(sizeof(double)));
+    for (int32_t t = 0; t < stage.numTensors; ++t)
+      if (const ControlHeader *own = stage.ownHeader(t);
+          own && stage.tensors[t].sharedWith.empty())
+        device.copy(parts + stage.tensors[t].partial, &own->norm,
+                    sizeof(double));
   }
-  setNorm(*replica.binding->control.header, sum, optimizer.maxNorm);
+  forHeaders(replica, [&](ControlHeader *header, double) {
+    device.finishNorm(&header->norm, optimizer.maxNorm, {header});
+  });
 }
 
 double RunningRank::normOf(int64_t step) const {
@@ -110,33 +101,34 @@ void RunningRank::clipByEarlier(LocalReplica &replica, int64_t step) {
   if (!std::isfinite(norm))
     return;
   const double factor = clipFactor(norm, optimizer.maxNorm);
-  auto clip = [&](ControlHeader &header) {
-    if (header.isFinite)
-      header.step.clipFactor = factor;
-  };
-  clip(*replica.binding->control.header);
-  for (size_t t = 0; t < replica.sharedHeaders.size(); ++t)
-    if (replica.ownHeaders[t])
-      clip(replica.sharedHeaders[t]);
+  forHeaders(replica, [&](ControlHeader *header, double) {
+    if (header->isFinite)
+      header->step.clipFactor = factor;
+  });
 }
 
 /// The rate of a step depends on its number in the training and on how late the
 /// stage is, never on when it runs.
-void RunningRank::prepareStep(LocalReplica &replica, int64_t step) {
+StepControl RunningRank::controlOf(int64_t step, double delay) const {
   const int64_t number = span.before + step + 1;
-  const double rate = learningRate(span.rates, number);
-  auto set = [&](ControlHeader &header, double delay) {
-    header.step.step = number;
-    header.step.learningRate = static_cast<float>(
-        rate * delayFactor(delay, number - 1, optimizer.delayAnneal));
-  };
-  set(*replica.binding->control.header, replica.versions->meanForward);
-  std::vector<ControlHeader> &shared = replica.sharedHeaders;
-  for (size_t t = 0; t < shared.size(); ++t)
-    if (replica.ownHeaders[t]) {
-      shared[t] = *replica.binding->control.header;
-      set(shared[t], replica.ownDelays[t]);
-    }
+  const double rate = learningRate(span.rates, number) *
+                      delayFactor(delay, number - 1, optimizer.delayAnneal);
+  return {number, static_cast<float>(rate), /*clipFactor=*/1};
+}
+
+void RunningRank::prepareStep(LocalReplica &replica, int64_t step) {
+  int64_t number = 0;
+  const ControlHeader *const ofStage = replica.binding->control.header;
+  forHeaders(replica, [&](ControlHeader *header, double delay) {
+    // A norm that all stages await has written the stage's alone.
+    if (header != ofStage)
+      device.copy(header, ofStage, sizeof *header);
+    if (replica.tables)
+      return replica.tables->writeControl(header, step, number++);
+    const StepControl control = controlOf(step, delay);
+    header->step.step = control.step;
+    header->step.learningRate = control.learningRate;
+  });
   const int32_t delay = normDelay(stepped());
   if (clipsByStage() || delay > 0)
     clipByStage(
@@ -158,26 +150,39 @@ void RunningRank::step(int64_t h, int64_t step) {
     prepareStep(replica, step);
   else if (!computesNorm(program) && !replica.shard)
     device.addCopies(replica.optimized);
-  // Writes the version after the newest one.
-  state.nextVersion(static_cast<int32_t>(h));
+  // Writes the version after the newest one; others need none that is older.
+  if (program.overlap)
+    state.nextVersion(static_cast<int32_t>(h), device);
   device.step(replica.optimized, optimizer.rule);
   if (!overlap)
     return;
   if (span.emulation.history)
     span.emulation.history->add(static_cast<int32_t>(h));
-  ReplicaRecord &record = *replica.record;
-  const int64_t done = record.steps.load(std::memory_order_relaxed);
-  if (done != step)
+  if (replica.stepsBegun != step)
     throw Error("the program of rank " + std::to_string(me) + " runs step " +
                 std::to_string(step) + " of stage '" +
                 replica.binding->desc->name + "', which has done " +
-                std::to_string(done) + " of the run");
-  bool isFinite = replica.binding->control.header->isFinite != 0;
-  for (const ControlHeader *own : replica.ownHeaders)
-    isFinite &= !own || own->isFinite;
+                std::to_string(replica.stepsBegun) + " of the run");
+  ++replica.stepsBegun;
+  keepStep(replica, step);
+}
+
+void RunningRank::keepStep(LocalReplica &replica, int64_t step) {
+  if (RunTables *tables = replica.tables.get()) {
+    int64_t number = 0;
+    forHeaders(replica, [&](ControlHeader *header, double) {
+      tables->readHeader(header, step, number++);
+    });
+    return tables->readEnd(step);
+  }
+  ReplicaRecord &record = *replica.record;
+  bool isFinite = true;
+  forHeaders(replica, [&](const ControlHeader *header, double) {
+    isFinite &= header->isFinite != 0;
+  });
   record.skipped[step] = !isFinite;
   record.endNs[step] = nowNs();
-  record.steps.store(done + 1, std::memory_order_release);
+  record.steps.store(step + 1, std::memory_order_release);
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,6 +194,7 @@ void RunningRank::prepare(int32_t h) {
   const ReplicaBinding &binding = *replica.binding;
   ReplicaRecord &record = *replica.record;
   record.steps.store(0, std::memory_order_relaxed);
+  replica.stepsBegun = 0;
   const bool makesLoss = std::any_of(
       binding.layers.begin(), binding.layers.end(),
       [](const LayerBinding &layer) { return hasLoss(*layer.desc); });
@@ -237,12 +243,9 @@ void RunningRank::prepareMoves(LocalReplica &replica, const ShareDesc &share) {
                                    static_cast<int32_t>(binding.layers.size()));
   if (span.emulation.history) {
     // Tasks run one after another.
-    movedWeights.resize(
-        std::max<size_t>(movedWeights.size(), bytes + bufferAlignment));
-    const auto address = reinterpret_cast<uintptr_t>(movedWeights.data());
-    replica.moved = movedWeights.data() +
-                    alignedBytes(static_cast<int64_t>(address)) -
-                    static_cast<int64_t>(address);
+    if (!movedWeights || movedWeights->bytes() < bytes)
+      movedWeights = device.makeArena(bytes);
+    replica.moved = movedWeights->base();
   } else if (char *workspace = replica.place(Buffer::Workspace).at(0)) {
     replica.moved =
         workspace + share.bytes[static_cast<int>(Buffer::Workspace)] - bytes;
@@ -261,7 +264,12 @@ void RunningRank::findShared(int32_t h) {
   };
   replica.ownHeaders.assign(replica.optimized.numTensors, nullptr);
   replica.ownDelays.assign(replica.optimized.numTensors, 0);
-  replica.sharedHeaders.resize(replica.optimized.numTensors);
+  auto ownHeader = [&](int32_t t) {
+    if (!replica.sharedHeaders)
+      replica.sharedHeaders = device.makeArena(replica.optimized.numTensors *
+                                               int64_t(sizeof(ControlHeader)));
+    return reinterpret_cast<ControlHeader *>(replica.sharedHeaders->base()) + t;
+  };
   for (const Tensor &other : all) {
     if (other.sharedWith.empty())
       continue;
@@ -274,7 +282,7 @@ void RunningRank::findShared(int32_t h) {
         if (globalName(same) != other.sharedWith)
           continue;
         if (stageOf(same) != stageOf(mine))
-          replica.ownHeaders[t] = &replica.sharedHeaders[t];
+          replica.ownHeaders[t] = ownHeader(t);
         replica.ownDelays[t] = std::max(
             replica.ownDelays[t], overlap->versions[same.replica].meanForward);
       }
@@ -287,15 +295,24 @@ char *RunningRank::movedWeightsOf(const LocalReplica &replica,
                                   const LayerBinding &layer,
                                   const char *weights, const char *changes,
                                   float steps) {
-  moveBack(layer.sizes.gradients / int64_t(sizeof(float)), steps,
-           reinterpret_cast<const float *>(weights + layer.weightsOffset),
-           reinterpret_cast<const float *>(changes + layer.gradientsOffset),
-           reinterpret_cast<float *>(replica.moved));
-  // Frozen weights stay.
-  std::copy(weights + layer.weightsOffset + layer.sizes.gradients,
-            weights + layer.weightsOffset + layer.sizes.weights,
-            replica.moved + layer.sizes.gradients);
-  return replica.moved;
+  // A replica with a larger layer may have moved the reference's memory.
+  char *moved = span.emulation.history ? movedWeights->base() : replica.moved;
+  const int64_t trained = layer.sizes.gradients,
+                count = trained / int64_t(sizeof(float));
+  device.moveBack(
+      count, steps,
+      reinterpret_cast<const float *>(weights + layer.weightsOffset),
+      reinterpret_cast<const float *>(changes + layer.gradientsOffset),
+      reinterpret_cast<float *>(moved));
+  // Frozen weights stay, and so do their copies.
+  const int64_t frozen = alignedBytes(layer.desc->custom.frozenBytes);
+  if (frozen > 0)
+    device.copy(moved + trained, weights + layer.weightsOffset + trained,
+                layer.sizes.weights - trained);
+  if (layer.desc->dtype == DType::Bf16)
+    device.toBf16(moved + trained + frozen,
+                  reinterpret_cast<const float *>(moved), count);
+  return moved;
 }
 
 /// A run ends with all of its steps done.
@@ -303,9 +320,9 @@ void RunningRank::checkSteps() const {
   if (!program.overlap)
     return;
   for (const LocalReplica &replica : replicas)
-    if (replica.binding && replica.record->steps != span.iterations)
+    if (replica.binding && replica.stepsBegun != span.iterations)
       throw Error("the program of rank " + std::to_string(me) + " has done " +
-                  std::to_string(replica.record->steps) + " of the " +
+                  std::to_string(replica.stepsBegun) + " of the " +
                   std::to_string(span.iterations) + " steps of stage '" +
                   replica.binding->desc->name + "'");
 }

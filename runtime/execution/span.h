@@ -37,9 +37,10 @@ struct Span {
   uint64_t seed = 0;
   LearningRateSchedule rates;
   /// Writes a replica's samples of a micro-batch, numbered through the run, to
-  /// the slot where F reads them. Called by the thread of the replica's rank,
-  /// before F and R. Null: they are there.
-  std::function<void(int32_t replica, int64_t microbatch)> writeData;
+  /// memory of the host. Called before F and R by the thread of the replica's
+  /// rank, for the slot that they read; if the device enqueues its work, called
+  /// before the run. Null: they are there.
+  std::function<void(int32_t replica, int64_t microbatch, char *to)> writeData;
   /// Iterations whose actions a trace keeps.
   int64_t tracedIterations = INT64_MAX;
   Emulation emulation;

@@ -160,23 +160,35 @@ void State::moveTensors(int32_t replica, int64_t version) {
   if (slots > 1) {
     const int64_t distance = binding.weights[version % slots] -
                              binding.weights[binding.version % slots];
-    for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t)
-      allTensors[t].weights += distance / static_cast<int64_t>(sizeof(float));
+    for (int32_t t = binding.firstTensor; t < binding.lastTensor; ++t) {
+      Tensor &tensor = allTensors[t];
+      tensor.weights += distance / static_cast<int64_t>(sizeof(float));
+      if (tensor.weightsCopy)
+        tensor.weightsCopy = static_cast<char *>(tensor.weightsCopy) + distance;
+    }
   }
   for (std::vector<ReplicaBinding> &sizes : bindings)
     sizes[replica].version = version;
 }
 
-void State::nextVersion(int32_t replica) {
+void State::nextVersion(int32_t replica, Device &device) {
   const ReplicaBinding &binding = replicas()[replica];
   const int64_t slots = static_cast<int64_t>(binding.weights.size());
-  // A CPU's memory is the host's. Other devices have only one slot.
   if (slots > 1)
-    arena(binding.replica->rank)
-        .write(binding.weights[(binding.version + 1) % slots],
-               binding.weights[binding.version % slots],
-               binding.share->bytes[static_cast<int>(Buffer::Weights)]);
+    device.copy(binding.weights[(binding.version + 1) % slots],
+                binding.weights[binding.version % slots],
+                binding.share->bytes[static_cast<int>(Buffer::Weights)]);
   moveTensors(replica, binding.version + 1);
+}
+
+void State::returnToFirstSlot(int32_t replica, Device &device) {
+  const ReplicaBinding &binding = replicas()[replica];
+  const int64_t slots = static_cast<int64_t>(binding.weights.size());
+  if (slots > 1 && binding.version % slots != 0)
+    device.copy(binding.weights.front(),
+                binding.weights[binding.version % slots],
+                binding.share->bytes[static_cast<int>(Buffer::Weights)]);
+  moveTensors(replica, 0);
 }
 
 void State::weightsWritten() {
@@ -361,11 +373,6 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
     throw Error("stage '" + std::string(stage.name) + "' has " +
                 std::to_string(binding.weights.size()) +
                 " slots for its weights; a stage whose state is sharded has 1");
-  if (binding.weights.size() > 1 &&
-      exe.layers[stage.firstLayer].target != Target::Cpu)
-    throw Error("stage '" + std::string(stage.name) + "' has " +
-                std::to_string(binding.weights.size()) +
-                " slots for its weights; programs on GPUs have 1");
   binding.gradients = find(Buffer::Gradients);
   binding.moments = find(Buffer::Moments);
   binding.changes = find(Buffer::WeightChanges);

@@ -168,9 +168,14 @@ public:
   /// Weights from (seed, tensor name), moments and gradients 0.
   void initialise(uint64_t seed);
   /// Makes the next version of a replica's weights, initially equal to the
-  /// current one, the version that tensors name and tasks read. Called by the
-  /// thread of the replica's rank, before the optimizer's step.
-  void nextVersion(int32_t replica);
+  /// current one, the version that tensors name and tasks read. Called before
+  /// the optimizer's step by the thread of the rank that runs it, with that
+  /// rank's device.
+  void nextVersion(int32_t replica, Device &device);
+  /// Moves the newest weights to the slot of version 0, which they become:
+  /// every run of a device that repeats recordings begins in the same slots.
+  /// Called like nextVersion(), with no task under way.
+  void returnToFirstSlot(int32_t replica, Device &device);
   /// Call this after the host has written weights.
   void weightsWritten();
 

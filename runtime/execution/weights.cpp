@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 
-#include <cstring>
+#include <algorithm>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -73,68 +73,72 @@ void VersionedWeights::fail(ActionKind kind, int64_t microbatch,
 // Histories.
 //===----------------------------------------------------------------------===//
 
-char *WeightHistory::Version::alignedWeights() {
-  const auto address = reinterpret_cast<uintptr_t>(weights.data());
-  return weights.data() + alignedBytes(static_cast<int64_t>(address)) -
-         static_cast<int64_t>(address);
-}
-
-WeightHistory::WeightHistory(const State &state, const OverlapDesc &overlap)
-    : state(state), replicas(state.replicas().size()) {
+WeightHistory::WeightHistory(State &state, const OverlapDesc &overlap)
+    : state(state), device(state.device(0)), replicas(state.replicas().size()) {
   for (size_t h = 0; h < replicas.size(); ++h) {
     replicas[h].most = maxDelay(overlap, overlap.versions[h]) + 1;
-    replicas[h].versions.push_back(copyOf(static_cast<int32_t>(h)));
+    begin(static_cast<int32_t>(h));
   }
 }
 
-WeightHistory::Version WeightHistory::copyOf(int32_t replica) const {
+/// The address of the newest weights; null: the stage has none.
+static const char *newestWeights(const ReplicaBinding &binding) {
+  return binding.weights.empty()
+             ? nullptr
+             : binding.weights[binding.version % binding.weights.size()];
+}
+
+void WeightHistory::begin(int32_t replica) {
   const ReplicaBinding &binding = state.replicas()[replica];
+  Replica &kept = replicas[replica];
   auto bytesOf = [&](Buffer buffer) {
-    return binding.share->bytes[static_cast<int>(buffer)];
+    return alignedBytes(binding.share->bytes[static_cast<int>(buffer)]);
   };
-  Version version;
-  if (!binding.weights.empty()) {
-    const int64_t bytes = bytesOf(Buffer::Weights);
-    version.weights.resize(bytes + bufferAlignment);
-    const int64_t slots = static_cast<int64_t>(binding.weights.size());
-    state.read(replica, version.alignedWeights(),
-               binding.weights[binding.version % slots], bytes);
-  }
-  if (binding.changes) {
-    version.changes.resize(bytesOf(Buffer::WeightChanges));
-    state.read(replica, version.changes.data(), binding.changes,
-               static_cast<int64_t>(version.changes.size()));
-  }
-  return version;
+  const char *weights = newestWeights(binding);
+  kept.weightBytes = weights ? bytesOf(Buffer::Weights) : 0;
+  kept.changeBytes = binding.changes ? bytesOf(Buffer::WeightChanges) : 0;
+  kept.memory =
+      device.makeArena(kept.most * (kept.weightBytes + kept.changeBytes));
+  auto copy = [&](const char *from, int64_t bytes, int64_t offset) {
+    std::vector<char> values(bytes);
+    state.read(replica, values.data(), from, bytes);
+    kept.memory->write(kept.memory->base() + offset, values.data(), bytes);
+  };
+  if (weights)
+    copy(weights, kept.weightBytes, 0);
+  if (binding.changes)
+    copy(binding.changes, kept.changeBytes, kept.weightBytes);
 }
 
 void WeightHistory::add(int32_t replica) {
+  const ReplicaBinding &binding = state.replicas()[replica];
   Replica &kept = replicas[replica];
-  kept.versions.push_back(copyOf(replica));
-  while (static_cast<int64_t>(kept.versions.size()) > kept.most) {
-    kept.versions.pop_front();
-    ++kept.first;
-  }
+  char *place = placeOf(kept, ++kept.newest);
+  if (kept.weightBytes > 0)
+    device.copy(place, newestWeights(binding), kept.weightBytes);
+  if (kept.changeBytes > 0)
+    device.copy(place + kept.weightBytes, binding.changes, kept.changeBytes);
 }
 
-WeightHistory::Version &WeightHistory::find(int32_t replica, int64_t version) {
-  Replica &kept = replicas[replica];
-  const int64_t end = kept.first + static_cast<int64_t>(kept.versions.size());
-  if (version < kept.first || version >= end)
+char *WeightHistory::find(int32_t replica, int64_t version) const {
+  const Replica &kept = replicas[replica];
+  const int64_t first = std::max<int64_t>(0, kept.newest - kept.most + 1);
+  if (version < first || version > kept.newest)
     throw Error("the reference of stage '" +
                 std::string(state.replicas()[replica].desc->name) +
                 "' needs version " + std::to_string(version) +
-                " of the run's weights, but keeps " +
-                std::to_string(kept.first) + " to " + std::to_string(end - 1));
-  return kept.versions[version - kept.first];
+                " of the run's weights, but keeps " + std::to_string(first) +
+                " to " + std::to_string(kept.newest));
+  return placeOf(kept, version);
 }
 
 char *WeightHistory::weights(int32_t replica, int64_t version) {
-  Version &found = find(replica, version);
-  return found.weights.empty() ? nullptr : found.alignedWeights();
+  char *place = find(replica, version);
+  return replicas[replica].weightBytes > 0 ? place : nullptr;
 }
 
 const char *WeightHistory::changes(int32_t replica, int64_t version) {
-  Version &found = find(replica, version);
-  return found.changes.empty() ? nullptr : found.changes.data();
+  const Replica &kept = replicas[replica];
+  const char *place = find(replica, version);
+  return kept.changeBytes > 0 ? place + kept.weightBytes : nullptr;
 }

@@ -12,7 +12,7 @@
 #include "runtime/execution/messages.h"
 
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <vector>
 
 namespace rondo::runtime {
@@ -43,16 +43,18 @@ private:
 };
 
 /// The weights and the means of their changes that the replicas have had in a
-/// run, in memory outside the arenas: a reference reads the versions that the
-/// tables name, whatever its pipeline keeps in slots.
+/// run, in memory outside the arenas, on the device of the rank that runs the
+/// reference: it reads the versions that the tables name, whatever its pipeline
+/// keeps in slots.
 class WeightHistory {
 public:
   /// Begins a run of a pipeline with these tables: version 0 are the weights
-  /// that all replicas have now. This process holds all.
-  WeightHistory(const State &state, const OverlapDesc &overlap);
+  /// that all replicas have now. This process holds all. The state must outlive
+  /// it.
+  WeightHistory(State &state, const OverlapDesc &overlap);
 
-  /// Keeps what a replica's step has made, and drops versions that no later
-  /// iteration reads.
+  /// Keeps what a replica's step has made, in the place of the version that no
+  /// later iteration reads.
   void add(int32_t replica);
   /// The weights of version 0 or a later one. Throws Error if they are not
   /// kept.
@@ -64,20 +66,24 @@ public:
   double norm(int64_t iteration) const { return norms.at(iteration); }
 
 private:
-  struct Version {
-    /// Aligned like the arena's buffers.
-    std::vector<char> weights, changes;
-    char *alignedWeights();
-  };
   struct Replica {
-    std::deque<Version> versions;
-    /// The number of the first that is kept, and how many are.
-    int64_t first = 0, most = 1;
+    /// Places for `most` versions, each the weights and then the changes, both
+    /// aligned like the arena's buffers. 0 bytes: there are none.
+    std::unique_ptr<Arena> memory;
+    int64_t weightBytes = 0, changeBytes = 0;
+    int64_t most = 1, newest = 0;
   };
-  Version copyOf(int32_t replica) const;
-  Version &find(int32_t replica, int64_t version);
+  void begin(int32_t replica);
+  /// The memory of a version. Throws Error if it is not kept.
+  char *find(int32_t replica, int64_t version) const;
+  char *placeOf(const Replica &kept, int64_t version) const {
+    return kept.memory->base() +
+           version % kept.most * (kept.weightBytes + kept.changeBytes);
+  }
 
-  const State &state;
+  State &state;
+  /// Of the rank that runs the reference.
+  Device &device;
   std::vector<Replica> replicas;
   std::vector<double> norms;
 };

@@ -154,6 +154,34 @@ __global__ void normKernel(const double *sum, double maxNorm, Headers headers) {
   header.step.clipFactor = factor;
 }
 
+/// The mean of changes after a step from `before` to `after`; as in rule.cpp.
+template <int width>
+__device__ __forceinline__ void
+keepChange(const OptimizedTensor &tensor, int64_t at,
+           const float (&before)[width], const float (&after)[width]) {
+  float change[width];
+  load(change, tensor.changes + at);
+#pragma unroll
+  for (int i = 0; i < width; ++i)
+    change[i] = tensor.changeDecay * change[i] +
+                (1 - tensor.changeDecay) * (after[i] - before[i]);
+  store(tensor.changes + at, change);
+}
+
+/// A step that is skipped.
+__device__ __forceinline__ void skipUpdate(const OptimizedTensor &tensor) {
+  if (!tensor.changes)
+    return;
+  forPacks(tensor.count, [&](auto width, int64_t at) {
+    float change[width.value];
+    load(change, tensor.changes + at);
+#pragma unroll
+    for (int i = 0; i < width.value; ++i)
+      change[i] *= tensor.changeDecay;
+    store(tensor.changes + at, change);
+  });
+}
+
 /// The factors of one step, the same for every element; as in rule.cpp.
 struct Factors {
   float clip, rate, inverseRoot, shrink;
@@ -164,12 +192,14 @@ __device__ __forceinline__ void
 update(const AdamWConfig &config, const Factors &f,
        const OptimizedTensor &tensor, int64_t at) {
   float weight[width], gradient[width], first[width], second[width];
+  float before[width];
   load(weight, tensor.weights + at);
   load(gradient, tensor.gradients + at);
   load(first, tensor.moment1 + at);
   load(second, tensor.moment2 + at);
 #pragma unroll
   for (int i = 0; i < width; ++i) {
+    before[i] = weight[i];
     const float clipped = gradient[i] * f.clip;
     first[i] = config.beta1 * first[i] + (1 - config.beta1) * clipped;
     second[i] =
@@ -182,6 +212,8 @@ update(const AdamWConfig &config, const Factors &f,
   store(tensor.weights + at, weight);
   if (tensor.copy)
     store(tensor.copy + at, weight);
+  if (tensor.changes)
+    keepChange(tensor, at, before, weight);
 }
 
 __global__ void __launch_bounds__(threads)
@@ -192,7 +224,7 @@ __global__ void __launch_bounds__(threads)
   if (int64_t(blockIdx.x) * blockDim.x * 4 >= tensor.count)
     return;
   if (!header->isFinite)
-    return;
+    return skipUpdate(tensor);
   auto &f = *reinterpret_cast<Factors *>(sharedMemory());
   // Powers in fp64 are slow: one thread computes them for all.
   if (threadIdx.x == 0) {
@@ -215,13 +247,14 @@ template <int width>
 __device__ __forceinline__ void
 descend(float momentum, float clip, float rate, float shrink,
         const OptimizedTensor &tensor, int64_t at) {
-  float weight[width], gradient[width], moment[width];
+  float weight[width], gradient[width], moment[width], before[width];
   load(weight, tensor.weights + at);
   load(gradient, tensor.gradients + at);
   if (tensor.moment1)
     load(moment, tensor.moment1 + at);
 #pragma unroll
   for (int i = 0; i < width; ++i) {
+    before[i] = weight[i];
     moment[i] =
         (tensor.moment1 ? momentum * moment[i] : 0) + gradient[i] * clip;
     weight[i] = weight[i] * shrink - rate * moment[i];
@@ -231,19 +264,36 @@ descend(float momentum, float clip, float rate, float shrink,
   store(tensor.weights + at, weight);
   if (tensor.copy)
     store(tensor.copy + at, weight);
+  if (tensor.changes)
+    keepChange(tensor, at, before, weight);
 }
 
 __global__ void __launch_bounds__(threads)
     sgdKernel(SgdConfig config, const ControlHeader *header,
               Table<OptimizedTensor> table) {
   const OptimizedTensor &tensor = table.entries[blockIdx.y];
-  if (int64_t(blockIdx.x) * blockDim.x * 4 >= tensor.count || !header->isFinite)
+  if (int64_t(blockIdx.x) * blockDim.x * 4 >= tensor.count)
     return;
+  if (!header->isFinite)
+    return skipUpdate(tensor);
   const float rate = header->step.learningRate, clip = header->step.clipFactor;
   const float shrink =
       tensor.decay ? float(1 - double(rate) * config.weightDecay) : 1.0f;
   forPacks(tensor.count, [&](auto width, int64_t at) {
     descend<width.value>(config.momentum, clip, rate, shrink, tensor, at);
+  });
+}
+
+__global__ void moveBackKernel(int64_t count, float steps, const float *weights,
+                               const float *changes, float *moved) {
+  forPacks(count, [=](auto width, int64_t at) {
+    float weight[width.value], change[width.value];
+    load(weight, weights + at);
+    load(change, changes + at);
+#pragma unroll
+    for (int i = 0; i < width.value; ++i)
+      weight[i] -= steps * change[i];
+    store(moved + at, weight);
   });
 }
 
@@ -317,6 +367,12 @@ void sgd(const Stream &stream, const SgdConfig &config,
     launch(stream, sgdKernel, dim3(blocksOf(most, updateBlocks), entries),
            dim3(threads), 0, config, header, table);
   });
+}
+
+void moveBack(const Stream &stream, int64_t count, float steps,
+              const float *weights, const float *changes, float *moved) {
+  launch(stream, moveBackKernel, dim3(blocksOf(count, updateBlocks)),
+         dim3(threads), 0, count, steps, weights, changes, moved);
 }
 
 void toBf16(const Stream &stream, const float *weights, __nv_bfloat16 *copy,

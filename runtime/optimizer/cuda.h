@@ -47,9 +47,12 @@ struct OptimizedTensor {
   __nv_bfloat16 *copy;
   int64_t count;
   bool decay;
+  /// As in UpdatedTensor.
+  float *changes = nullptr;
+  float changeDecay = 0;
 };
-/// One step on each tensor, with the header's factors; does nothing if its
-/// finite flag is 0.
+/// One step on each tensor, with the header's factors. If its finite flag is 0,
+/// the weights have not changed, and only the mean of changes shrinks.
 void adamw(const Stream &stream, const AdamWConfig &config,
            const ControlHeader *header,
            const std::vector<OptimizedTensor> &tensors);
@@ -57,6 +60,10 @@ void adamw(const Stream &stream, const AdamWConfig &config,
 void sgd(const Stream &stream, const SgdConfig &config,
          const ControlHeader *header,
          const std::vector<OptimizedTensor> &tensors);
+
+/// moved[i] = weights[i] - steps * changes[i].
+void moveBack(const Stream &stream, int64_t count, float steps,
+              const float *weights, const float *changes, float *moved);
 
 /// copy[i] = weights[i].
 void toBf16(const Stream &stream, const float *weights, __nv_bfloat16 *copy,

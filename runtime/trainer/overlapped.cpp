@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 using namespace rondo::runtime;
@@ -23,6 +24,8 @@ struct Trainer::Done {
   std::vector<std::vector<double>> losses;
   /// Indexed by iteration: the stages that have skipped their step.
   std::vector<std::vector<int32_t>> skipped;
+  /// IterationResult::enqueueNs, the mean of the run.
+  int64_t enqueueNs = -1;
   int stopSignal = 0;
 };
 
@@ -127,6 +130,7 @@ IterationResult Trainer::resultOf(const ProgramDesc &program,
   result.norm = std::numeric_limits<double>::quiet_NaN();
   result.skippedStages = done.skipped[index];
   result.isFinite = result.skippedStages.empty();
+  result.enqueueNs = done.enqueueNs;
   result.ns = std::max<int64_t>(1, done.endNs[index] -
                                        (index > 0 ? done.endNs[index - 1] : 0));
   size_t k = 0;
@@ -155,10 +159,13 @@ int Trainer::trainSpan(ProgramRun &run, const TrainingSpan &span,
   iterations.rates = ratesUpTo(span.last);
   iterations.tracedIterations = span.traced;
   if (tokens || streams)
-    iterations.writeData = [&](int32_t replica, int64_t microbatch) {
+    iterations.writeData = [&](int32_t replica, int64_t microbatch, char *to) {
       const int64_t iteration = span.first + microbatch / program.microbatches;
-      stageMicrobatch(run, replica, microbatch,
-                      trainingSamples(span.seed, iteration));
+      stageMicrobatch(
+          program, replica, microbatch, trainingSamples(span.seed, iteration),
+          [&](int64_t offset, const void *values, int64_t bytes) {
+            std::memcpy(to + offset, values, static_cast<size_t>(bytes));
+          });
     };
 
   rankConnections->transport().beginIteration(span.first);
@@ -176,8 +183,11 @@ int Trainer::trainSpan(ProgramRun &run, const TrainingSpan &span,
       const Done done = doneBy(run, span, startNs);
       tell(done, std::min(done.iterations, span.count - 1));
     };
+  const int64_t enqueuedNs = enqueueNs(run);
   run.iterate(threads, iterations, look);
   Done done = doneBy(run, span, startNs);
+  if (enqueuedNs >= 0)
+    done.enqueueNs = (enqueueNs(run) - enqueuedNs) / span.count;
   done.stopSignal = stopSignal;
   if (!world().isAlone())
     exchangeDone(span, stopSignal, done);

@@ -439,16 +439,21 @@ void Trainer::stageData(ProgramRun &run, const Samples &samples) {
       continue;
     for (int64_t i = 0; i < run.program().microbatches; ++i)
       if (takes(run.program().shares[h], i))
-        stageMicrobatch(run, h, i, samples);
+        stageMicrobatch(run.program(), h, i, samples,
+                        [&, slot = run.data(h, i)](
+                            int64_t offset, const void *values, int64_t bytes) {
+                          programState.write(h, slot + offset, values, bytes);
+                        });
   }
 }
 
-void Trainer::stageMicrobatch(ProgramRun &run, int32_t replica,
-                              int64_t microbatch, const Samples &samples) {
+void Trainer::stageMicrobatch(const ProgramDesc &program, int32_t replica,
+                              int64_t microbatch, const Samples &samples,
+                              const WriteData &write) {
   if (embeddingStage >= 0)
-    stageTokens(run, replica, microbatch, samples);
+    stageTokens(program, replica, microbatch, samples, write);
   else
-    stageStreams(run, replica, microbatch, samples);
+    stageStreams(program, replica, microbatch, samples, write);
 }
 
 /// The number of the first sample of a replica in a micro-batch.
@@ -458,9 +463,9 @@ static int64_t firstSampleOf(const ProgramDesc &program, int32_t replica,
          program.shares[replica].firstSample;
 }
 
-void Trainer::stageTokens(ProgramRun &run, int32_t replica, int64_t microbatch,
-                          const Samples &samples) {
-  const ProgramDesc &program = run.program();
+void Trainer::stageTokens(const ProgramDesc &program, int32_t replica,
+                          int64_t microbatch, const Samples &samples,
+                          const WriteData &write) {
   const ShareDesc &share = program.shares[replica];
   const std::vector<LayerBinding> &layers =
       programState.replicas(program)[replica].layers;
@@ -473,23 +478,20 @@ void Trainer::stageTokens(ProgramRun &run, int32_t replica, int64_t microbatch,
     std::copy(window.begin(), window.end() - 1, inputs.begin() + b * sequence);
     std::copy(window.begin() + 1, window.end(), targets.begin() + b * sequence);
   }
-  char *slot = run.data(replica, microbatch);
-  auto write = [&](int32_t stage, int32_t layer,
-                   const std::vector<int32_t> &values) {
+  auto writeOf = [&](int32_t stage, int32_t layer,
+                     const std::vector<int32_t> &values) {
     if (exe.replicas[replica].stage == stage)
-      programState.write(replica, slot + layers[layer].dataOffset,
-                         values.data(),
-                         4 * static_cast<int64_t>(values.size()));
+      write(layers[layer].dataOffset, values.data(),
+            4 * static_cast<int64_t>(values.size()));
   };
-  write(embeddingStage, embeddingLayer, inputs);
-  write(headStage, headLayer, targets);
+  writeOf(embeddingStage, embeddingLayer, inputs);
+  writeOf(headStage, headLayer, targets);
 }
 
-void Trainer::stageStreams(ProgramRun &run, int32_t replica, int64_t microbatch,
-                           const Samples &samples) {
-  const ProgramDesc &program = run.program();
+void Trainer::stageStreams(const ProgramDesc &program, int32_t replica,
+                           int64_t microbatch, const Samples &samples,
+                           const WriteData &write) {
   const int64_t firstSample = firstSampleOf(program, replica, microbatch);
-  char *slot = run.data(replica, microbatch);
   std::vector<char> values;
   for (const LayerBinding &layer :
        programState.replicas(program)[replica].layers) {
@@ -501,9 +503,8 @@ void Trainer::stageStreams(ProgramRun &run, int32_t replica, int64_t microbatch,
       for (int64_t b = 0; b < layer.desc->batch; ++b)
         streams->read(samples.row(firstSample + b), stream,
                       values.data() + b * bytes);
-      programState.write(replica,
-                         slot + layer.dataOffset + streamOffset(*layer.desc, s),
-                         values.data(), static_cast<int64_t>(values.size()));
+      write(layer.dataOffset + streamOffset(*layer.desc, s), values.data(),
+            static_cast<int64_t>(values.size()));
     }
   }
 }

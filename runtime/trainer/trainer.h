@@ -145,12 +145,18 @@ private:
   void stageData(ProgramRun &run, const Samples &samples);
   /// Those of a replica for one micro-batch. Any thread, for one replica at a
   /// time.
-  void stageMicrobatch(ProgramRun &run, int32_t replica, int64_t microbatch,
-                       const Samples &samples);
-  void stageTokens(ProgramRun &run, int32_t replica, int64_t microbatch,
-                   const Samples &samples);
-  void stageStreams(ProgramRun &run, int32_t replica, int64_t microbatch,
-                    const Samples &samples);
+  /// Writes some of its values at an offset of its slot.
+  using WriteData =
+      std::function<void(int64_t offset, const void *values, int64_t bytes)>;
+  void stageMicrobatch(const ProgramDesc &program, int32_t replica,
+                       int64_t microbatch, const Samples &samples,
+                       const WriteData &write);
+  void stageTokens(const ProgramDesc &program, int32_t replica,
+                   int64_t microbatch, const Samples &samples,
+                   const WriteData &write);
+  void stageStreams(const ProgramDesc &program, int32_t replica,
+                    int64_t microbatch, const Samples &samples,
+                    const WriteData &write);
   LearningRateSchedule ratesUpTo(int64_t lastIteration) const;
   /// Results of overlapping iterations, of the replicas in this process.
   struct Done;

@@ -103,7 +103,7 @@ ProcessTransport::~ProcessTransport() {
   helper.join();
 }
 
-bool ProcessTransport::begin(int32_t, int32_t, bool) {
+bool ProcessTransport::begin(int32_t, int32_t, const Replay &) {
   for (Channel &c : channels)
     c.firstOfIteration = c.next;
   return true;

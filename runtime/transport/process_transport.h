@@ -51,7 +51,7 @@ public:
                    std::unique_ptr<StampClock> clock);
   ~ProcessTransport() override;
 
-  bool begin(int32_t rank, int32_t program, bool mayReplay) override;
+  bool begin(int32_t rank, int32_t program, const Replay &replay) override;
   void end(int32_t rank) override;
   Ticket send(int32_t channel, MessageName name, const void *data,
               int64_t bytes) override;

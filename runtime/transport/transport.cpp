@@ -13,7 +13,7 @@ using namespace rondo::runtime;
 
 Transport::~Transport() = default;
 
-bool Transport::begin(int32_t, int32_t, bool) { return true; }
+bool Transport::begin(int32_t, int32_t, const Replay &) { return true; }
 
 void Transport::end(int32_t) {}
 

@@ -153,6 +153,20 @@ struct TransportOptions {
   std::shared_ptr<Clock> clock = nullptr;
 };
 
+/// Whether a device may record an iteration, and repeat one that it has
+/// recorded.
+struct Replay {
+  // Not explicit: most iterations are all alike.
+  Replay(bool isAllowed, int64_t variant = 0)
+      : isAllowed(isAllowed), variant(variant) {}
+
+  bool isAllowed;
+  /// Only iterations of a program with one number have the same actions at the
+  /// same addresses, so that they may repeat each other. Equal for all ranks of
+  /// an iteration.
+  int64_t variant;
+};
+
 class Transport {
 public:
   /// Counts the messages of one channel, and wraps.
@@ -163,8 +177,8 @@ public:
   /// A rank begins an iteration of a program. Programs take turns: all ranks of
   /// one have ended their iteration before any of another begins. Returns
   /// whether the rank must now call the functions below. If not, its device
-  /// repeats the iteration that it has recorded (`mayReplay` allows that).
-  virtual bool begin(int32_t rank, int32_t program, bool mayReplay);
+  /// repeats the iteration that it has recorded.
+  virtual bool begin(int32_t rank, int32_t program, const Replay &replay);
   /// Returns once the rank's device has done the iteration.
   virtual void end(int32_t rank);
   /// In place of end(), while the exception that ended the iteration is
@@ -174,10 +188,10 @@ public:
 
   /// An iteration whose actions are one function.
   template <typename Actions>
-  void iterate(int32_t rank, bool mayReplay, const Actions &actions,
+  void iterate(int32_t rank, const Replay &replay, const Actions &actions,
                int32_t program = 0) {
     try {
-      if (begin(rank, program, mayReplay))
+      if (begin(rank, program, replay))
         actions();
       end(rank);
     } catch (...) {

@@ -166,8 +166,8 @@ pipe.plan @step of @timed on @lab microbatches(1) target<cuda, fp32> {
   pipe.stage @s0 [@l0] on 0
   pipe.stage @s1 [@l1] on 1
 }
-// expected-error @+1 {{iterations of @gpus overlap; programs on GPUs run one iteration at a time: compile for target cpu, or use a schedule that drains, such as family<"1f1b">}}
-pipe.schedule @gpus of @step family<"pipedream">
+// expected-error @+1 {{iterations of @gpus overlap, and clip(global) clips by the norm of an earlier iteration, which programs on GPUs cannot do: use clip(stage), or compile for target cpu}}
+pipe.schedule @gpus of @step family<"pipedream"> clip(global)
 
 // -----
 

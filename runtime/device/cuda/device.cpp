@@ -11,6 +11,9 @@
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/optimizer/cuda.h"
 
+#include <cstring>
+#include <map>
+
 using namespace rondo::runtime::cuda;
 using namespace rondo::runtime;
 
@@ -121,9 +124,18 @@ void *CudaDevice::stream() const {
   return const_cast<Stream *>(&computeStream);
 }
 
+std::shared_ptr<char[]> CudaDevice::makeHostMemory(int64_t bytes) {
+  myGpu->select();
+  char *memory = nullptr;
+  RONDO_CUDA(cudaMallocHost(reinterpret_cast<void **>(&memory),
+                            static_cast<size_t>(bytes)));
+  std::memset(memory, 0, static_cast<size_t>(bytes));
+  return {memory, [](char *pinned) { cudaFreeHost(pinned); }};
+}
+
 void CudaDevice::copy(void *to, const void *from, int64_t bytes) {
   RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
-                             cudaMemcpyDeviceToDevice, computeStream.handle));
+                             cudaMemcpyDefault, computeStream.handle));
 }
 
 void CudaDevice::clear(void *to, int64_t bytes) {
@@ -164,6 +176,32 @@ int64_t CudaDevice::timeOf(int64_t stamp) {
   return firstNs + static_cast<int64_t>(ms * 1e6);
 }
 
+void CudaDevice::writeTime(int64_t *to) { writeDeviceTime(computeStream, to); }
+
+/// The GPU's clock when the host's shows something between both ends of the
+/// shortest of a few round trips.
+void CudaDevice::toHostTimes(std::vector<int64_t> &times) {
+  if (times.empty())
+    return;
+  constexpr int numTrips = 4;
+  myGpu->select();
+  const std::shared_ptr<char[]> memory = makeHostMemory(sizeof(int64_t));
+  auto *shown = reinterpret_cast<int64_t *>(memory.get());
+  int64_t offset = 0, shortest = INT64_MAX;
+  for (int trip = 0; trip < numTrips; ++trip) {
+    const int64_t sentNs = nowNs();
+    writeTime(shown);
+    RONDO_CUDA(cudaStreamSynchronize(computeStream.handle));
+    const int64_t tookNs = nowNs() - sentNs;
+    if (tookNs >= shortest)
+      continue;
+    shortest = tookNs;
+    offset = sentNs + tookNs / 2 - *static_cast<volatile int64_t *>(shown);
+  }
+  for (int64_t &time : times)
+    time += offset;
+}
+
 //===----------------------------------------------------------------------===//
 // The optimizer.
 //===----------------------------------------------------------------------===//
@@ -188,11 +226,17 @@ void CudaDevice::sumSquares(const StageTensors &stage) {
   std::vector<SquaredTensor> tensors;
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
-    if (tensor.sharedWith.empty() && !tensor.layout.isFrozen)
-      tensors.push_back(
-          {tensor.gradients, tensor.count, partials + tensor.partial});
+    ControlHeader *own = stage.ownHeader(t);
+    if (!tensor.layout.isFrozen && (own || tensor.sharedWith.empty()))
+      tensors.push_back({tensor.gradients, tensor.count,
+                         own ? &own->norm : partials + tensor.partial});
   }
   cuda::sumSquares(computeStream, tensors, scratch);
+}
+
+void CudaDevice::sumAll(double *sum, const double *values, int64_t count) {
+  RONDO_CUDA(cudaMemsetAsync(sum, 0, sizeof *sum, computeStream.handle));
+  addAllTo(computeStream, sum, values, count);
 }
 
 void CudaDevice::finishNorm(const double *sum, double maxNorm,
@@ -201,29 +245,33 @@ void CudaDevice::finishNorm(const double *sum, double maxNorm,
 }
 
 void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
-  std::vector<OptimizedTensor> tensors;
+  std::map<const ControlHeader *, std::vector<OptimizedTensor>> byHeader;
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
     if (tensor.weightsFrom >= 0 || tensor.layout.isFrozen)
       continue;
-    tensors.push_back({tensor.weights, tensor.gradients, tensor.moment1,
-                       tensor.moment2, copyOf(tensor), tensor.count,
-                       tensor.layout.decay});
+    byHeader[stage.headerOf(t)].push_back(
+        {tensor.weights, tensor.gradients, tensor.moment1, tensor.moment2,
+         copyOf(tensor), tensor.count, tensor.layout.decay, tensor.changes,
+         stage.changeDecay});
   }
-  switch (rule.kind) {
-  case OptimizerKind::AdamW:
-    adamw(computeStream, rule.adamw, stage.control.header, tensors);
-    break;
-  case OptimizerKind::Sgd:
-    sgd(computeStream, rule.sgd, stage.control.header, tensors);
-    break;
-  }
+  for (const auto &[header, tensors] : byHeader)
+    switch (rule.kind) {
+    case OptimizerKind::AdamW:
+      adamw(computeStream, rule.adamw, header, tensors);
+      break;
+    case OptimizerKind::Sgd:
+      sgd(computeStream, rule.sgd, header, tensors);
+      break;
+    }
   for (int32_t t = 0; t < stage.numTensors; ++t) {
     const Tensor &tensor = stage.tensors[t];
     if (tensor.weightsFrom < 0)
       continue;
     const Tensor &source = stage.tensors[tensor.weightsFrom];
     copy(tensor.weights, source.weights, 4 * tensor.count);
+    if (tensor.changes)
+      copy(tensor.changes, source.changes, 4 * tensor.count);
     if (tensor.weightsCopy)
       copy(tensor.weightsCopy, source.weightsCopy, 2 * tensor.count);
   }
@@ -231,6 +279,11 @@ void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
     RONDO_CUDA(cudaMemsetAsync(stage.gradients, 0,
                                static_cast<size_t>(stage.gradientBytes),
                                computeStream.handle));
+}
+
+void CudaDevice::moveBack(int64_t count, float steps, const float *weights,
+                          const float *changes, float *moved) {
+  cuda::moveBack(computeStream, count, steps, weights, changes, moved);
 }
 
 void CudaDevice::weightsWritten(const StageTensors &stage) {

@@ -30,18 +30,25 @@ public:
   bool prepare(const LayerDesc &layer, void *state, Arena &arena) override;
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
+  bool enqueues() const override { return true; }
+  std::shared_ptr<char[]> makeHostMemory(int64_t bytes) override;
   void copy(void *to, const void *from, int64_t bytes) override;
   void clear(void *to, int64_t bytes) override;
   void toBf16(void *copy, const float *weights, int64_t count) override;
   void addTo(void *sum, const void *part, int64_t bytes, DType dtype) override;
   void addCopies(const StageTensors &stage) override;
   void sumSquares(const StageTensors &stage) override;
+  void sumAll(double *sum, const double *values, int64_t count) override;
   void finishNorm(const double *sum, double maxNorm,
                   const std::vector<ControlHeader *> &headers) override;
   void step(const StageTensors &stage, const UpdateRule &rule) override;
+  void moveBack(int64_t count, float steps, const float *weights,
+                const float *changes, float *moved) override;
   void weightsWritten(const StageTensors &stage) override;
   int64_t stamp() override;
   int64_t timeOf(int64_t stamp) override;
+  void writeTime(int64_t *to) override;
+  void toHostTimes(std::vector<int64_t> &times) override;
   void beginTask() override { reached.countUp(computeStream.handle); }
   uint64_t progress() const override { return reached.value(); }
   int64_t enqueueNs() const override { return enqueuedNs; }

@@ -157,3 +157,32 @@ void RecordedGraph::cancel() {
   // The error that ended the recording has already been reported.
   cudaGetLastError();
 }
+
+//===----------------------------------------------------------------------===//
+// The recordings of a program.
+//===----------------------------------------------------------------------===//
+
+RecordedGraph *IterationGraph::find() {
+  for (auto each = recordings.begin(); each != recordings.end(); ++each)
+    if (each->variant == variant) {
+      recordings.splice(recordings.begin(), recordings, each);
+      return &recordings.front().graph;
+    }
+  return nullptr;
+}
+
+void IterationGraph::begin(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  if (!find()) {
+    if (recordings.size() == maxKept)
+      recordings.pop_back();
+    recordings.emplace_front().variant = variant;
+  }
+  recordings.front().graph.begin(stream, mode);
+}
+
+void IterationGraph::end(cudaStream_t stream) {
+  recordings.front().graph.end();
+  recordings.front().graph.launch(stream);
+}
+
+void IterationGraph::replay(cudaStream_t stream) { find()->launch(stream); }

@@ -6,6 +6,9 @@
 
 #include "runtime/base/cuda/stream.h"
 
+#include <list>
+#include <set>
+
 namespace rondo::runtime::cuda {
 
 /// Replaces the nodes of a recording that set memory by kernels of the current
@@ -41,37 +44,50 @@ private:
   cudaGraphExec_t graph = nullptr;
 };
 
-/// The iterations of a program on a device: the first one is enqueued, since
-/// libraries load what they need then, the next one is recorded as well, and
-/// later ones repeat the recording.
+/// The iterations of a program on a device. Of each variant (Replay), the first
+/// one is enqueued, since libraries load what they need then, the next one is
+/// recorded as well, and later ones repeat the recording.
 class IterationGraph {
 public:
   enum class Step : uint8_t { Enqueue, Record, Replay };
   /// The next iteration's step. Without `mayRecord` it is enqueued.
-  Step next(bool mayRecord) const {
-    if (!mayRecord || !isWarm)
+  Step next(bool mayRecord, int64_t ofVariant) {
+    variant = ofVariant;
+    if (!mayRecord || hasRunBefore.count(variant) == 0)
       return Step::Enqueue;
-    return graph.isRecorded() ? Step::Replay : Step::Record;
+    const RecordedGraph *graph = find();
+    return graph && graph->isRecorded() ? Step::Replay : Step::Record;
   }
   /// Around what is enqueued in an iteration that is recorded; end() launches
-  /// it.
-  void begin(cudaStream_t stream, cudaStreamCaptureMode mode) {
-    graph.begin(stream, mode);
+  /// it. The recording that was used longest ago is dropped if there are
+  /// `maxKept`.
+  void begin(cudaStream_t stream, cudaStreamCaptureMode mode);
+  void end(cudaStream_t stream);
+  void replay(cudaStream_t stream);
+  /// The first iteration has ended, of any variant.
+  bool hasRun() const { return !hasRunBefore.empty(); }
+  /// One of the variant of the last next() has ended.
+  void setHasRun() { hasRunBefore.insert(variant); }
+  void cancel() {
+    for (Recording &recording : recordings)
+      recording.graph.cancel();
   }
-  void end(cudaStream_t stream) {
-    graph.end();
-    graph.launch(stream);
-  }
-  void replay(cudaStream_t stream) { graph.launch(stream); }
-  /// The first iteration has ended.
-  bool hasRun() const { return isWarm; }
-  void setHasRun() { isWarm = true; }
-  void cancel() { graph.cancel(); }
-  void drop() { graph.drop(); }
+  void drop() { recordings.clear(); }
 
 private:
-  RecordedGraph graph;
-  bool isWarm = false;
+  /// A run of overlapping iterations has a variant for each of its lengths and
+  /// for each of the slots that its first weights may have.
+  static constexpr size_t maxKept = 6;
+  struct Recording {
+    int64_t variant;
+    RecordedGraph graph;
+  };
+  RecordedGraph *find();
+
+  int64_t variant = 0;
+  std::set<int64_t> hasRunBefore;
+  /// The one used last is in front.
+  std::list<Recording> recordings;
 };
 
 } // namespace rondo::runtime::cuda

@@ -9,6 +9,7 @@
 #include "runtime/device/cuda/kernels.h"
 
 #include "runtime/base/cuda/stream.h"
+#include "runtime/base/cuda/thread.h"
 
 #include <cuda_bf16.h>
 
@@ -81,8 +82,17 @@ void addAllTo(const Stream &stream, double *sum, const double *values,
 } // namespace rondo::runtime::cuda
 
 //===----------------------------------------------------------------------===//
-// Progress of a stream.
+// Time and progress of a stream.
 //===----------------------------------------------------------------------===//
+
+static __global__ void timeKernel(volatile int64_t *to) {
+  if (threadIdx.x == 0)
+    *to = deviceNs();
+}
+
+void rondo::runtime::cuda::writeDeviceTime(const Stream &stream, int64_t *to) {
+  launch(stream, timeKernel, dim3(1), dim3(32), 0, to);
+}
 
 static __global__ void countKernel(uint64_t *count, volatile uint64_t *shown) {
   if (threadIdx.x == 0)

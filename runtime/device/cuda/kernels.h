@@ -20,6 +20,9 @@ void addTo(const Stream &stream, T *values, const T *others, int64_t count);
 void addAllTo(const Stream &stream, double *sum, const double *values,
               int64_t count);
 
+/// Writes the GPU's clock, ns, to memory that it can reach.
+void writeDeviceTime(const Stream &stream, int64_t *to);
+
 /// Counts what a stream has done; visible to the host even while a graph runs.
 class Counter {
 public:

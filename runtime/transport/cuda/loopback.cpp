@@ -269,14 +269,17 @@ std::unique_ptr<Transport> rondo::runtime::cuda::makeLoopbackTransport(
 // Iterations.
 //===----------------------------------------------------------------------===//
 
-bool Loopback::begin(int32_t rank, int32_t program, bool mayReplay) {
+bool Loopback::begin(int32_t rank, int32_t program, const Replay &replay) {
   Recording &recording = recordings[program];
   LocalRank &me = ranks[rank], &origin = ranks.front();
   me.device->enter();
   me.turn = Lock(turn);
   me.program = program;
-  me.step = recording.graph.next(useGraph && mayReplay &&
-                                 recording.isWarm[static_cast<size_t>(rank)]);
+  me.variant = replay.variant;
+  const bool isWarm =
+      recording.warm[static_cast<size_t>(rank)].count(me.variant) > 0;
+  me.step =
+      recording.graph.next(useGraph && replay.isAllowed && isWarm, me.variant);
   if (me.step == IterationGraph::Step::Enqueue) {
     me.device->beginIteration();
     beginIteration(me);
@@ -307,7 +310,7 @@ void Loopback::end(int32_t rank) {
   Recording &recording = recordings[me.program];
   if (me.step == IterationGraph::Step::Enqueue) {
     awaitIdle(me, me);
-    recording.isWarm[static_cast<size_t>(rank)] = true;
+    recording.warm[static_cast<size_t>(rank)].insert(me.variant);
     recording.graph.setHasRun();
   } else {
     if (me.step == IterationGraph::Step::Record) {

@@ -26,6 +26,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 
 namespace rondo::runtime::cuda {
 
@@ -35,7 +36,7 @@ public:
            const std::vector<CudaDevice *> &devices, bool useGraph);
   ~Loopback() override;
 
-  bool begin(int32_t rank, int32_t program, bool mayReplay) override;
+  bool begin(int32_t rank, int32_t program, const Replay &replay) override;
   void end(int32_t rank) override;
   void abandon(int32_t rank) override;
   Ticket send(int32_t channel, MessageName name, const void *data,
@@ -133,11 +134,12 @@ private:
     /// The end of its actions.
     Event reached;
     Waiting waiting;
-    /// The lock on `turn` during an iteration; the iteration's step and its
-    /// program.
+    /// The lock on `turn` during an iteration; the iteration's step, its
+    /// program and its variant.
     Lock turn;
     IterationGraph::Step step = IterationGraph::Step::Enqueue;
     int32_t program = 0;
+    int64_t variant = 0;
     /// Whether it has launched what all ranks have recorded.
     bool hasLaunched = false;
   };
@@ -145,12 +147,12 @@ private:
   /// The iterations of all ranks of a program, recorded in the first one's
   /// stream.
   struct Recording {
-    explicit Recording(size_t ranks) : ranks(ranks), isWarm(ranks) {}
+    explicit Recording(size_t ranks) : ranks(ranks), warm(ranks) {}
 
     const size_t ranks;
     IterationGraph graph;
-    /// Indexed by rank.
-    std::vector<char> isWarm;
+    /// Indexed by rank: the variants of which it has run an iteration.
+    std::vector<std::set<int64_t>> warm;
     /// In an iteration: ranks that have started it, that have enqueued their
     /// part, and that have left it again; whether the GPU has finished it.
     size_t begun = 0, enqueued = 0, left = 0;

@@ -444,7 +444,8 @@ static std::string describe(const ChannelParams &params) {
 ChannelEnd::ChannelEnd(const ChannelParams &params, int32_t channel,
                        bool isSender, int maxBlocks, const std::string &id)
     : channel(channel), from(params.from), to(params.to), isSender(isSender),
-      messages(params.messages), stream(OwnedStream::Priority::Urgent),
+      isEndless(params.isEndless), messages(params.messages),
+      stream(OwnedStream::Priority::Urgent),
       communicator(id, 2, isSender ? 0 : 1, maxBlocks, describe(params)) {
   // A power of two divides 2^32, so tickets may wrap.
   size_t capacity = 1;

@@ -35,7 +35,7 @@ Transport::Ticket NcclTransport::issue(ChannelEnd &end, MessageName name,
                                        int64_t bytes, const Waiting &waiting,
                                        Call call) {
   const uint32_t number = end.tickets - end.firstOfIteration;
-  if (number >= end.messages)
+  if (number >= end.messages && !end.isEndless)
     failOnTooMany(end.isSender, name, end.from, end.to, edges);
   GpuRank &rank = *ranks[end.isSender ? end.from : end.to];
   log(rank, {waiting, &end.ended, number + 1});
@@ -82,7 +82,7 @@ Transport::Ticket NcclTransport::receive(int32_t channel, MessageName name,
 // Iterations.
 //===----------------------------------------------------------------------===//
 
-bool NcclTransport::begin(int32_t rank, int32_t program, bool mayReplay) {
+bool NcclTransport::begin(int32_t rank, int32_t program, const Replay &replay) {
   GpuRank &me = *ranks[rank];
   me.program = program;
   GpuRank::Recording &recording = me.recording();
@@ -92,7 +92,8 @@ bool NcclTransport::begin(int32_t rank, int32_t program, bool mayReplay) {
   for (ChannelEnd *end : me.ends)
     end->ended.beginIteration();
   const cudaStream_t stream = me.device->compute().handle;
-  me.step = recording.graph.next(options.useGraph && mayReplay);
+  me.step = recording.graph.next(options.useGraph && replay.isAllowed,
+                                 replay.variant);
   if (me.step == IterationGraph::Step::Replay) {
     recording.graph.replay(stream);
     return false;

@@ -106,7 +106,7 @@ struct ChannelEnd {
              int maxBlocks, const std::string &id);
 
   const int32_t channel, from, to;
-  const bool isSender;
+  const bool isSender, isEndless;
   const int64_t messages;
   OwnedStream stream;
   Communicator communicator;
@@ -259,7 +259,7 @@ public:
                 const TransportOptions &options, const World &world);
   ~NcclTransport() override;
 
-  bool begin(int32_t rank, int32_t program, bool mayReplay) override;
+  bool begin(int32_t rank, int32_t program, const Replay &replay) override;
   void end(int32_t rank) override;
   void abandon(int32_t rank) override;
   Ticket send(int32_t channel, MessageName name, const void *data,

@@ -30,8 +30,8 @@ public:
     together([&](size_t p) { processes[p].reset(); });
   }
 
-  bool begin(int32_t rank, int32_t program, bool mayReplay) override {
-    return processes[rank]->begin(rank, program, mayReplay);
+  bool begin(int32_t rank, int32_t program, const Replay &replay) override {
+    return processes[rank]->begin(rank, program, replay);
   }
   void end(int32_t rank) override { processes[rank]->end(rank); }
   void abandon(int32_t rank) override { processes[rank]->abandon(rank); }

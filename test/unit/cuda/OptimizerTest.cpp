@@ -207,5 +207,77 @@ TEST_F(Optimizer, Sgd) {
   EXPECT_TRUE(same(before, arrays[3 * 7]->read()));
 }
 
+// The mean of changes follows each step, with either optimizer; a step that is
+// skipped counts as no change.
+TEST_F(Optimizer, MeanOfChanges) {
+  ControlHeader header{};
+  header.step = {3, 1e-2f, 0.5f};
+  header.isFinite = 1;
+  for (OptimizerKind kind : {OptimizerKind::AdamW, OptimizerKind::Sgd})
+    for (int64_t count : {0, 1, 3, 4, 1025, 2500}) {
+      UpdateRule rule;
+      rule.kind = kind;
+      std::array<std::vector<float>, 5> state;
+      std::vector<std::unique_ptr<DeviceArray<float>>> arrays;
+      for (int i = 0; i < 5; ++i) {
+        state[i] = randoms<float>(i + 10 * count, count);
+        for (float &value : state[i])
+          value = i == 3 ? value * value : value;
+        arrays.push_back(std::make_unique<DeviceArray<float>>(state[i]));
+      }
+      const std::vector<OptimizedTensor> tensors = {
+          {arrays[0]->get(), arrays[1]->get(), arrays[2]->get(),
+           arrays[3]->get(), nullptr, count, /*decay=*/true, arrays[4]->get(),
+           /*changeDecay=*/0.75f}};
+      UpdatedTensor updated = {count,
+                               /*decay=*/true,
+                               state[0].data(),
+                               state[1].data(),
+                               state[2].data(),
+                               state[3].data(),
+                               state[4].data(),
+                               /*changeDecay=*/0.75f};
+      DeviceArray<ControlHeader> onHeader(std::vector<ControlHeader>{header});
+      auto step = [&] {
+        if (kind == OptimizerKind::AdamW)
+          adamw(stream, rule.adamw, onHeader.get(), tensors);
+        else
+          sgd(stream, rule.sgd, onHeader.get(), tensors);
+        wait();
+      };
+      step();
+      runtime::update(rule, &header.step, updated);
+      const std::string what = std::to_string(count) + " elements";
+      for (int i : {0, 2, 4})
+        expectClose(arrays[i]->read(), doubles(state[i]), 1e-5, what);
+
+      const std::vector<float> weights = arrays[0]->read();
+      ControlHeader skipped = header;
+      skipped.isFinite = 0;
+      onHeader.write({skipped});
+      step();
+      runtime::skipUpdate(updated);
+      EXPECT_TRUE(same(weights, arrays[0]->read())) << what;
+      expectClose(arrays[4]->read(), doubles(state[4]), 1e-5, what);
+    }
+}
+
+TEST_F(Optimizer, MovesBack) {
+  for (int64_t count : {0, 1, 6, 4097}) {
+    const auto weights = randoms<float>(1, count),
+               changes = randoms<float>(2, count);
+    DeviceArray<float> onWeights(weights), onChanges(changes), moved(count);
+    moved.poison();
+    moveBack(stream, count, 1.5f, onWeights.get(), onChanges.get(),
+             moved.get());
+    wait();
+    std::vector<float> expected(count);
+    runtime::moveBack(count, 1.5f, weights.data(), changes.data(),
+                      expected.data());
+    expectClose(moved.read(), doubles(expected), 1e-6,
+                std::to_string(count) + " elements");
+  }
+}
+
 } // namespace
 } // namespace rondo::runtime::cuda

@@ -32,12 +32,19 @@ public:
   void sumSquares(const StageTensors &stage) override {
     cpu->sumSquares(stage);
   }
+  void sumAll(double *sum, const double *values, int64_t count) override {
+    cpu->sumAll(sum, values, count);
+  }
   void finishNorm(const double *sum, double maxNorm,
                   const std::vector<ControlHeader *> &headers) override {
     cpu->finishNorm(sum, maxNorm, headers);
   }
   void step(const StageTensors &stage, const UpdateRule &rule) override {
     cpu->step(stage, rule);
+  }
+  void moveBack(int64_t count, float steps, const float *weights,
+                const float *changes, float *moved) override {
+    cpu->moveBack(count, steps, weights, changes, moved);
   }
   int64_t stamp() override { return cpu->stamp(); }
 

@@ -62,7 +62,7 @@ TEST(Versions, TensorsLieInTheSlotOfTheNewest) {
   EXPECT_EQ(apart, replica.share->bytes[static_cast<int>(Buffer::Weights)]);
   const std::vector<float> before(first, first + tensor.layout.count);
 
-  state.nextVersion(0);
+  state.nextVersion(0, state.device(0));
   EXPECT_EQ(replica.version, 1);
   EXPECT_EQ(reinterpret_cast<char *>(tensor.weights),
             reinterpret_cast<char *>(first) + apart);
@@ -71,7 +71,7 @@ TEST(Versions, TensorsLieInTheSlotOfTheNewest) {
   tensor.weights[0] += 1;
   EXPECT_EQ(first[0], before[0]);
 
-  state.nextVersion(0);
+  state.nextVersion(0, state.device(0));
   EXPECT_EQ(tensor.weights, first);
   EXPECT_EQ(first[0], before[0] + 1);
   // The other stage has not stepped.

@@ -42,9 +42,9 @@ public:
   }
   ~Remote() override { ask(frameOf(What::Destroy)); }
 
-  bool begin(int32_t, int32_t, bool mayReplay) override {
+  bool begin(int32_t, int32_t, const Replay &replay) override {
     Call call;
-    call.place = mayReplay;
+    call.place = replay.isAllowed;
     ask(frameOf(What::Iterate, call));
     isActing = true;
     return true;
