@@ -133,16 +133,6 @@ struct VerifyScheduled : impl::VerifyScheduledBase<VerifyScheduled> {
   }
 
   LogicalResult verify(ScheduleOp schedule) {
-    PlanOp plan = schedule.lookupPlan();
-    if (schedule.overlaps() && schedule.getClip() == Clip::Global &&
-        plan.getTargetKind() == Target::Cuda)
-      return schedule.emitError()
-                 .append("iterations of @", schedule.getSymName(),
-                         " overlap, and clip(global) clips by the norm of an "
-                         "earlier iteration, which programs on GPUs cannot do: "
-                         "use clip(stage), or compile for target cpu")
-                 .attachNote(plan.getLoc())
-             << "this is the plan, whose target is cuda";
     const auto &checked = getChildAnalysis<CheckedSchedule>(schedule);
     if (!checked.isReadable())
       return failure();

@@ -8,7 +8,8 @@
 #   verify   bf16 weights are those of the sequential run with a history
 #   losses   in fp32 within 0.1 % of the CPU's, in bf16 within 1 %, in the mean
 #   graphs   bf16 checkpoints are equal with and without recorded runs
-#   time     of an iteration and the host's share, with and without a graph
+#   time     of an iteration, the host's share and memory in use, with and
+#            without a graph
 #
 # gpu-build.sh has built BUILD. The last line is `N passed, N failed`. Status 0;
 # 1 after a failure.
@@ -18,6 +19,8 @@ cd "$(dirname "$0")/.." || exit 1
 build=$1
 schedules='pipedream two_versions pipemare timeprest'
 iterations=20
+# Of a run, s: all together take at most 10 minutes.
+limit=15
 out=$build/asynchronous
 mkdir -p "$out"
 passed=0
@@ -34,7 +37,7 @@ train() {
   name=$3
   shift 3
   rm -f "$out/$name.json"
-  timeout 30 "$program" --data "$out/text" --schedule "$schedule" \
+  timeout $limit "$program" --data "$out/text" --schedule "$schedule" \
     --drain-every 5 --json-log "$out/$name.json" "$@" >"$out/$name.log" 2>&1 && return
   tail -n 5 "$out/$name.log"
   broken "$name: the program failed; log in $out/$name.log"
@@ -64,7 +67,7 @@ compare() {
 
 awk -f test/gpu/text.awk >"$out/text"
 for schedule in $schedules; do
-  if timeout 60 "$build/bin/gpt-asynchronous-bf16" --schedule "$schedule" \
+  if timeout 40 "$build/bin/gpt-asynchronous-bf16" --schedule "$schedule" \
     --verify --quiet --iterations 12 --drain-every 3 >"$out/verify-$schedule.log" 2>&1; then
     passed=$((passed + 1))
     tail -n 1 "$out/verify-$schedule.log"
@@ -86,15 +89,22 @@ for schedule in $schedules; do
     fi
   fi
 done
+# What the process has in use beside its arenas is also the recorded runs.
+measure() {
+  name=time-$1-graph-$2-drain-$3
+  train bf16 "$1" "$name" --iterations 300 --drain-every "$3" --graph "$2" || return
+  echo "$1, graph $2, drained every $3: $(sed -n \
+    -e 's/^measured iteration[^:]*: \(median [^,]*\),.*/\1/p' \
+    -e 's/^host[^:]*: \(median .*\)/host \1/p' \
+    -e 's/^GPUs of this process: \(.*\);.*/\1/p' "$out/$name.log" | paste -s -d';')"
+}
+limit=20
 for schedule in one_f_one_b $schedules; do
   for graph in on off; do
-    name=time-$schedule-graph-$graph
-    train bf16 "$schedule" "$name" --iterations 200 --decay 200 --drain-every 20 \
-      --graph $graph || continue
-    echo "$schedule, graph $graph: $(sed -n 's/^measured iteration[^:]*: \(median [^,]*\),.*/\1/p' \
-      "$out/$name.log"), $(sed -n 's/^\(host[^:]*: median .*\)/\1/p' "$out/$name.log")"
+    measure "$schedule" $graph 20
   done
 done
+measure pipedream on 100
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -127,6 +127,16 @@ public:
     }
   }
 
+  void clipBy(const double *sum, double maxNorm,
+              const std::vector<ControlHeader *> &headers) override {
+    const double norm = std::sqrt(*sum);
+    if (!std::isfinite(norm))
+      return;
+    for (ControlHeader *header : headers)
+      if (header->isFinite)
+        header->step.clipFactor = clipFactor(norm, maxNorm);
+  }
+
   void step(const StageTensors &stage, const UpdateRule &rule) override {
     for (int32_t t = 0; t < stage.numTensors; ++t) {
       const Tensor &tensor = stage.tensors[t];

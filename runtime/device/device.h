@@ -102,6 +102,11 @@ public:
   /// may be in one of them.
   virtual void finishNorm(const double *sum, double maxNorm,
                           const std::vector<ControlHeader *> &headers) = 0;
+  /// The same of a norm that takes the place of the headers' own: writes the
+  /// clip factor of those whose finite flag is set. Without effect if the norm
+  /// is not finite.
+  virtual void clipBy(const double *sum, double maxNorm,
+                      const std::vector<ControlHeader *> &headers) = 0;
   /// The optimizer on all tensors, except those whose finite flag is 0 and
   /// copies with weightsFrom, which then get those weights. Sets the gradients
   /// to 0.

@@ -7,8 +7,6 @@
 #include "runtime/execution/weights.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -16,8 +14,10 @@ using namespace rondo::runtime;
 Collectives::Collectives(const RankContext &context, double maxNorm)
     : context(context), program(context.program), maxNorm(maxNorm),
       firstEntry(context.wiring.firstEntry),
-      progress(context.wiring.collectives.size()),
-      lateSums(context.wiring.collectives.size()) {
+      progress(context.wiring.collectives.size()) {
+  if (normDelay(program) > 0)
+    lateSums = context.device().makeArena(
+        int64_t(sizeof(double)) * static_cast<int64_t>(progress.size()));
   const std::vector<ReplicaBinding> &all = context.state.replicas(program);
   for (size_t h = 0; h < all.size(); ++h)
     if (program.rankOfReplica[h] == context.rank) {
@@ -26,11 +26,7 @@ Collectives::Collectives(const RankContext &context, double maxNorm)
     }
 }
 
-void Collectives::beginRun(const Span &span) {
-  emulation = span.emulation;
-  lateNorms.assign(normDelay(program) > 0 ? span.iterations : 0,
-                   std::numeric_limits<double>::quiet_NaN());
-}
+void Collectives::beginRun(const Span &span) { emulation = span.emulation; }
 
 void Collectives::beginIteration() {
   progress.assign(progress.size(), Progress());
@@ -100,7 +96,7 @@ void Collectives::start(int64_t collective, int64_t step) {
   // Steps have made the parts of a norm that is awaited later.
   if (desc.delay > 0)
     return context.transport.startAddAll(numberOf(entry), context.rank,
-                                         &lateSums[entry]);
+                                         lateSumOf(entry));
   Device &device = context.device();
   for (int32_t h : replicas) {
     const ReplicaBinding &replica = context.state.replicas(program)[h];
@@ -130,13 +126,25 @@ void Collectives::finish(int64_t collective, int64_t step) {
   context.transport.waitCollective(numberOf(entry), context.rank);
   if (desc.kind != CollectiveKind::GradientNorm)
     return;
-  if (desc.delay > 0) {
-    lateNorms[step] = std::sqrt(lateSums[entry]);
+  if (desc.delay > 0)
     return;
-  }
-  context.device().finishNorm(&headers.front()->norm, maxNorm, headers);
+  // The norm replaces the sum.
   if (emulation.history)
-    emulation.history->addNorm(headers.front()->norm);
+    emulation.history->addSum(&headers.front()->norm);
+  context.device().finishNorm(&headers.front()->norm, maxNorm, headers);
+}
+
+const double *Collectives::lateSum(int64_t step) const {
+  for (int32_t c = 0; c < program.numCollectives; ++c) {
+    if (program.collectives[c].kind != CollectiveKind::GradientNorm)
+      continue;
+    const int32_t entry = entryOf(c, step);
+    const Progress &last = progress[entry];
+    return last.state == Progress::Awaited && last.step == step
+               ? lateSumOf(entry)
+               : nullptr;
+  }
+  return nullptr;
 }
 
 //===----------------------------------------------------------------------===//

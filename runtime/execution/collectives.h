@@ -39,9 +39,9 @@ public:
   }
   /// Waits for what has been issued for the step; false: it has been awaited.
   bool await(int64_t collective, int64_t step);
-  /// The norm of an iteration of the run that is awaited later; NaN before it
-  /// is known.
-  double lateNorm(int64_t step) const { return lateNorms[step]; }
+  /// The sum of squares of an iteration of the run whose norm is awaited later,
+  /// in the device's memory; null: it is not the last one awaited there.
+  const double *lateSum(int64_t step) const;
   /// The program's collective of an entry of its wiring.
   int64_t collectiveOf(int64_t entry) const;
 
@@ -71,9 +71,13 @@ private:
   std::vector<ControlHeader *> headers;
   const std::vector<int32_t> &firstEntry;
   std::vector<Progress> progress;
-  /// Norms that are awaited later: the sum of each entry, and the norm of each
-  /// iteration.
-  std::vector<double> lateSums, lateNorms;
+  double *lateSumOf(int32_t entry) const {
+    return reinterpret_cast<double *>(lateSums->base()) + entry;
+  }
+
+  /// Indexed by entry: sums of squares for norms that are awaited later. Null:
+  /// none are.
+  std::unique_ptr<Arena> lateSums;
 };
 
 //===----------------------------------------------------------------------===//

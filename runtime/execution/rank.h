@@ -243,8 +243,6 @@ private:
   void clipByStage(LocalReplica &replica, double *parts);
   /// Clips by the norm of an earlier iteration, if there is one.
   void clipByEarlier(LocalReplica &replica, int64_t step);
-  /// The norm of an iteration of the run; NaN before it is known.
-  double normOf(int64_t step) const;
 
   const RankContext context;
   State &state;

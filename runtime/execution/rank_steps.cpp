@@ -7,8 +7,6 @@
 #include "runtime/base/error.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -85,26 +83,21 @@ void RunningRank::clipByStage(LocalReplica &replica, double *parts) {
   });
 }
 
-double RunningRank::normOf(int64_t step) const {
-  if (step < 0)
-    return std::numeric_limits<double>::quiet_NaN();
-  return span.emulation.history ? span.emulation.history->norm(step)
-                                : collectives.lateNorm(step);
-}
-
 /// The norm of all gradients of an earlier iteration takes the place of the
 /// stage's own. Where that iteration is not part of the run, or a gradient of
 /// it was not finite, the own one stays. A stage whose own gradients are not
 /// finite skips its step in any case.
 void RunningRank::clipByEarlier(LocalReplica &replica, int64_t step) {
-  const double norm = normOf(step - normDelay(stepped()));
-  if (!std::isfinite(norm))
+  const int64_t earlier = step - normDelay(stepped());
+  if (earlier < 0)
     return;
-  const double factor = clipFactor(norm, optimizer.maxNorm);
-  forHeaders(replica, [&](ControlHeader *header, double) {
-    if (header->isFinite)
-      header->step.clipFactor = factor;
-  });
+  const double *sum = span.emulation.history
+                          ? span.emulation.history->sum(earlier)
+                          : collectives.lateSum(earlier);
+  if (sum)
+    forHeaders(replica, [&](ControlHeader *header, double) {
+      device.clipBy(sum, optimizer.maxNorm, {header});
+    });
 }
 
 /// The rate of a step depends on its number in the training and on how late the

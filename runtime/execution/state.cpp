@@ -91,8 +91,10 @@ State::State(const Executable &executable, const World &world,
   lateParts.resize(exe.numReplicas);
   for (int32_t h = 0; h < exe.numReplicas; ++h)
     for (int32_t k = 0; holds(h) && k < latest; ++k)
-      lateParts[h].push_back(
-          std::make_unique<double[]>(numPartials(exe.replicas[h])));
+      // At least one, since collectives are told apart by the addresses.
+      lateParts[h].push_back(devices[exe.replicas[h].rank]->makeArena(
+          int64_t(sizeof(double)) *
+          std::max<int64_t>(1, numPartials(exe.replicas[h]))));
 }
 
 std::vector<const Tensor *> State::shardsOf(const Tensor &tensor) const {

@@ -159,7 +159,9 @@ public:
   /// awaited some iterations later: one of as many places as are in flight at
   /// once. Outside the arena; null if another process holds the replica.
   double *normParts(int32_t replica, int32_t place) const {
-    return holds(replica) ? lateParts[replica][place].get() : nullptr;
+    return holds(replica)
+               ? reinterpret_cast<double *>(lateParts[replica][place]->base())
+               : nullptr;
   }
 
   /// Fills all arenas with NaNs, to make reads of unwritten buffers visible.
@@ -222,7 +224,7 @@ private:
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
   /// Indexed by replica and place.
-  std::vector<std::vector<std::unique_ptr<double[]>>> lateParts;
+  std::vector<std::vector<std::unique_ptr<Arena>>> lateParts;
   /// Indexed by replica, null without keepLogits().
   std::vector<std::unique_ptr<Arena>> logits;
   /// For each micro-batch size, by replica; and the index of each program's

@@ -445,10 +445,6 @@ void State::checkOverlap(const ProgramDesc &program) const {
   const OverlapDesc &overlap = *program.overlap;
   if (program.kind != ProgramKind::Pipeline)
     fail("its iterations overlap, which only those of a pipeline do");
-  if (exe.layers[0].target != Target::Cpu && computesNorm(program))
-    fail("its iterations overlap and clip by the norm of all gradients, which "
-         "programs on GPUs cannot do; use clip(stage), or compile it for the "
-         "CPU");
   if (overlap.period < 1 || overlap.numDelays < overlap.period ||
       overlap.iterationsEach < 1)
     fail("it lists " + std::to_string(overlap.numDelays) +

@@ -73,8 +73,11 @@ void VersionedWeights::fail(ActionKind kind, int64_t microbatch,
 // Histories.
 //===----------------------------------------------------------------------===//
 
-WeightHistory::WeightHistory(State &state, const OverlapDesc &overlap)
-    : state(state), device(state.device(0)), replicas(state.replicas().size()) {
+WeightHistory::WeightHistory(State &state, const ProgramDesc &pipeline)
+    : state(state), device(state.device(0)), replicas(state.replicas().size()),
+      mostSums(normDelay(pipeline) + 1) {
+  sums = device.makeArena(int64_t(sizeof(double)) * mostSums);
+  const OverlapDesc &overlap = *pipeline.overlap;
   for (size_t h = 0; h < replicas.size(); ++h) {
     replicas[h].most = maxDelay(overlap, overlap.versions[h]) + 1;
     begin(static_cast<int32_t>(h));

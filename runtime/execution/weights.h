@@ -48,10 +48,10 @@ private:
 /// keeps in slots.
 class WeightHistory {
 public:
-  /// Begins a run of a pipeline with these tables: version 0 are the weights
-  /// that all replicas have now. This process holds all. The state must outlive
-  /// it.
-  WeightHistory(State &state, const OverlapDesc &overlap);
+  /// Begins a run of a pipeline whose iterations overlap: version 0 are the
+  /// weights that all replicas have now. This process holds all. The state must
+  /// outlive it.
+  WeightHistory(State &state, const ProgramDesc &pipeline);
 
   /// Keeps what a replica's step has made, in the place of the version that no
   /// later iteration reads.
@@ -61,9 +61,12 @@ public:
   char *weights(int32_t replica, int64_t version);
   const char *changes(int32_t replica, int64_t version);
 
-  /// The norm of all gradients of the run's next iteration.
-  void addNorm(double norm) { norms.push_back(norm); }
-  double norm(int64_t iteration) const { return norms.at(iteration); }
+  /// Keeps the sum of squares of all gradients of the run's next iteration.
+  void addSum(const double *sum) {
+    device.copy(sumOf(numSums++), sum, sizeof *sum);
+  }
+  /// That of an iteration which a step clips by, in the device's memory.
+  const double *sum(int64_t iteration) const { return sumOf(iteration); }
 
 private:
   struct Replica {
@@ -85,7 +88,13 @@ private:
   /// Of the rank that runs the reference.
   Device &device;
   std::vector<Replica> replicas;
-  std::vector<double> norms;
+  double *sumOf(int64_t iteration) const {
+    return reinterpret_cast<double *>(sums->base()) + iteration % mostSums;
+  }
+  /// Of the last iterations.
+  std::unique_ptr<Arena> sums;
+  const int64_t mostSums;
+  int64_t numSums = 0;
 };
 
 /// The version that the tables of overlapping iterations name, in a slot of the

@@ -137,7 +137,11 @@ struct Headers {
   int count;
 };
 
-/// Clips like clipFactor().
+/// Like clipFactor(), of a finite norm.
+__device__ __forceinline__ float factorOf(double norm, double maxNorm) {
+  return maxNorm > 0 && norm > maxNorm ? float(maxNorm / norm) : 1.0f;
+}
+
 __global__ void normKernel(const double *sum, double maxNorm, Headers headers) {
   const double norm = sqrt(*sum);
   // Every lane has read the sum before a header that holds it is written.
@@ -148,10 +152,16 @@ __global__ void normKernel(const double *sum, double maxNorm, Headers headers) {
   ControlHeader &header = *headers.entries[threadIdx.x];
   header.norm = norm;
   header.isFinite = isFinite;
-  float factor = 0;
-  if (isFinite)
-    factor = maxNorm > 0 && norm > maxNorm ? float(maxNorm / norm) : 1.0f;
-  header.step.clipFactor = factor;
+  header.step.clipFactor = isFinite ? factorOf(norm, maxNorm) : 0;
+}
+
+__global__ void clipKernel(const double *sum, double maxNorm, Headers headers) {
+  const double norm = sqrt(*sum);
+  if (!(norm - norm == 0) || static_cast<int>(threadIdx.x) >= headers.count)
+    return;
+  ControlHeader &header = *headers.entries[threadIdx.x];
+  if (header.isFinite)
+    header.step.clipFactor = factorOf(norm, maxNorm);
 }
 
 /// The mean of changes after a step from `before` to `after`; as in rule.cpp.
@@ -328,6 +338,19 @@ void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
   });
 }
 
+/// Calls run(headers) for as many at once as a launch takes.
+template <typename Run>
+static void inHeaders(const std::vector<ControlHeader *> &headers, Run run) {
+  for (size_t first = 0; first < headers.size(); first += tensorsAtOnce) {
+    Headers some{};
+    while (some.count < tensorsAtOnce && first + some.count < headers.size()) {
+      some.entries[some.count] = headers[first + some.count];
+      ++some.count;
+    }
+    run(some);
+  }
+}
+
 void finishNorm(const Stream &stream, const double *sum, double maxNorm,
                 const std::vector<ControlHeader *> &headers) {
   // The header that holds the sum comes last, because writing it overwrites the
@@ -339,14 +362,16 @@ void finishNorm(const Stream &stream, const double *sum, double maxNorm,
         auto *place = reinterpret_cast<const char *>(sum);
         return place < begin || place >= begin + sizeof *header;
       });
-  for (size_t first = 0; first < ordered.size(); first += tensorsAtOnce) {
-    Headers some{};
-    while (some.count < tensorsAtOnce && first + some.count < ordered.size()) {
-      some.entries[some.count] = ordered[first + some.count];
-      ++some.count;
-    }
+  inHeaders(ordered, [&](const Headers &some) {
     launch(stream, normKernel, dim3(1), dim3(32), 0, sum, maxNorm, some);
-  }
+  });
+}
+
+void clipBy(const Stream &stream, const double *sum, double maxNorm,
+            const std::vector<ControlHeader *> &headers) {
+  inHeaders(headers, [&](const Headers &some) {
+    launch(stream, clipKernel, dim3(1), dim3(32), 0, sum, maxNorm, some);
+  });
 }
 
 void adamw(const Stream &stream, const AdamWConfig &config,

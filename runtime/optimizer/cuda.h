@@ -39,6 +39,10 @@ void sumSquares(const Stream &stream, const std::vector<SquaredTensor> &tensors,
 void finishNorm(const Stream &stream, const double *sum, double maxNorm,
                 const std::vector<ControlHeader *> &headers);
 
+/// Writes clip factors, like Device::clipBy(). `sum` is in no header.
+void clipBy(const Stream &stream, const double *sum, double maxNorm,
+            const std::vector<ControlHeader *> &headers);
+
 struct OptimizedTensor {
   float *weights;
   const float *gradients;

@@ -124,8 +124,7 @@ Snapshot rondo::runtime::runReference(Trainer &trainer, const Turns &turns,
     std::unique_ptr<WeightHistory> history;
     Emulation emulation;
     if (pipeline.overlap) {
-      history =
-          std::make_unique<WeightHistory>(trainer.state(), *pipeline.overlap);
+      history = std::make_unique<WeightHistory>(trainer.state(), pipeline);
       emulation = {&pipeline, pipeline.overlap, 0, history.get()};
     }
     for (int64_t i = first; i < first + count; ++i, ++emulation.iteration) {

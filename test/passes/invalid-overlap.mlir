@@ -156,21 +156,6 @@ pipe.schedule @again of @step family<"timeprest"> versions<"timeprest", activati
 
 // -----
 
-pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
-pipe.model @timed {
-  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
-  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
-}
-// expected-note @+1 {{this is the plan, whose target is cuda}}
-pipe.plan @step of @timed on @lab microbatches(1) target<cuda, fp32> {
-  pipe.stage @s0 [@l0] on 0
-  pipe.stage @s1 [@l1] on 1
-}
-// expected-error @+1 {{iterations of @gpus overlap, and clip(global) clips by the norm of an earlier iteration, which programs on GPUs cannot do: use clip(stage), or compile for target cpu}}
-pipe.schedule @gpus of @step family<"pipedream"> clip(global)
-
-// -----
-
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
 pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on 0 }

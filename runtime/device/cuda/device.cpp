@@ -244,6 +244,11 @@ void CudaDevice::finishNorm(const double *sum, double maxNorm,
   cuda::finishNorm(computeStream, sum, maxNorm, headers);
 }
 
+void CudaDevice::clipBy(const double *sum, double maxNorm,
+                        const std::vector<ControlHeader *> &headers) {
+  cuda::clipBy(computeStream, sum, maxNorm, headers);
+}
+
 void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
   std::map<const ControlHeader *, std::vector<OptimizedTensor>> byHeader;
   for (int32_t t = 0; t < stage.numTensors; ++t) {

@@ -41,6 +41,8 @@ public:
   void sumAll(double *sum, const double *values, int64_t count) override;
   void finishNorm(const double *sum, double maxNorm,
                   const std::vector<ControlHeader *> &headers) override;
+  void clipBy(const double *sum, double maxNorm,
+              const std::vector<ControlHeader *> &headers) override;
   void step(const StageTensors &stage, const UpdateRule &rule) override;
   void moveBack(int64_t count, float steps, const float *weights,
                 const float *changes, float *moved) override;

@@ -39,6 +39,10 @@ public:
                   const std::vector<ControlHeader *> &headers) override {
     cpu->finishNorm(sum, maxNorm, headers);
   }
+  void clipBy(const double *sum, double maxNorm,
+              const std::vector<ControlHeader *> &headers) override {
+    cpu->clipBy(sum, maxNorm, headers);
+  }
   void step(const StageTensors &stage, const UpdateRule &rule) override {
     cpu->step(stage, rule);
   }
