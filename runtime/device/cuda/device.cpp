@@ -127,8 +127,15 @@ void *CudaDevice::stream() const {
 std::shared_ptr<char[]> CudaDevice::makeHostMemory(int64_t bytes) {
   myGpu->select();
   char *memory = nullptr;
-  RONDO_CUDA(cudaMallocHost(reinterpret_cast<void **>(&memory),
-                            static_cast<size_t>(bytes)));
+  const cudaError_t error = cudaMallocHost(reinterpret_cast<void **>(&memory),
+                                           static_cast<size_t>(bytes));
+  if (error == cudaErrorMemoryAllocation)
+    throw Error("cannot allocate " + std::to_string(bytes) +
+                " bytes of the host's memory for what GPU " +
+                std::to_string(myGpu->ordinal) +
+                " reads and writes in a run of overlapping iterations. A "
+                "smaller --drain-every makes runs shorter");
+  check(error, "cudaMallocHost", __FILE__, __LINE__);
   std::memset(memory, 0, static_cast<size_t>(bytes));
   return {memory, [](char *pinned) { cudaFreeHost(pinned); }};
 }

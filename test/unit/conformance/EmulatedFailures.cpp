@@ -246,6 +246,19 @@ TEST_F(Failures, ArenaThatDoesNotFitIsAnError) {
                        {"GPU 0 cannot allocate an arena of ", " bytes"}));
 }
 
+TEST_F(Failures, MissingHostMemoryIsAnError) {
+  cuda::CudaDevice device(cuda::Gpu::get(0), /*rank=*/0);
+  emulation::failCall("cudaMallocHost", 0, cudaErrorMemoryAllocation);
+  try {
+    device.makeHostMemory(12345);
+    ADD_FAILURE() << "no error";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.code, Exit::Failure);
+    EXPECT_TRUE(contains(error.what(), {"cannot allocate 12345 bytes", "GPU 0",
+                                        "--drain-every"}));
+  }
+}
+
 /// Memory that is missing at another call is no reason to try again either.
 TEST_F(Failures, MissingMemoryInAnIterationIsNotToBeRetried) {
   EXPECT_TRUE(contains(failureOf(
