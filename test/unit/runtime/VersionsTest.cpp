@@ -81,6 +81,28 @@ TEST(Versions, TensorsLieInTheSlotOfTheNewest) {
   EXPECT_EQ(tensor.weights[0], before[0]);
 }
 
+TEST(Versions, TheNewestReturnsToTheFirstSlot) {
+  Program program(withSlots(3));
+  State state(program.exe);
+  state.initialise(1);
+  const Tensor &tensor = state.tensors().front();
+  const ReplicaBinding &replica = state.replicas()[0];
+  float *const first = tensor.weights;
+  for (int64_t version = 0; version < 4; ++version) {
+    for (int64_t step = 0; step < version; ++step) {
+      state.nextVersion(0, state.device(0));
+      tensor.weights[0] += 1;
+    }
+    const std::vector<float> newest(tensor.weights,
+                                    tensor.weights + tensor.layout.count);
+    state.returnToFirstSlot(0, state.device(0));
+    EXPECT_EQ(replica.version, 0);
+    EXPECT_EQ(tensor.weights, first);
+    EXPECT_EQ(std::memcmp(first, newest.data(), 4 * newest.size()), 0)
+        << version << " steps";
+  }
+}
+
 // Collectives that come before other tasks.
 
 /// Four stages on two ranks, in turn: rank 0 has the embedding, rank 1 the
