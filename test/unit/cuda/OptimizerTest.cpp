@@ -102,6 +102,36 @@ TEST_F(Optimizer, NormIsClipped) {
   }
 }
 
+// Another norm takes the place of their own, unless either is not finite. More
+// headers than one launch takes.
+TEST_F(Optimizer, ClipsByAnotherNorm) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (double sum : {4.0, 0.25, infinity, std::nan("")}) {
+    std::vector<ControlHeader> headers(40);
+    for (size_t h = 0; h < headers.size(); ++h) {
+      headers[h].step = {7, 0.5f, 0.75f};
+      headers[h].norm = 3;
+      headers[h].isFinite = h % 3 != 0;
+    }
+    DeviceArray<ControlHeader> onHeaders(headers);
+    DeviceArray<double> onSum(std::vector<double>{sum});
+    std::vector<ControlHeader *> pointers;
+    for (size_t h = 0; h < headers.size(); ++h)
+      pointers.push_back(onHeaders.get() + h);
+    clipBy(stream, onSum.get(), /*maxNorm=*/1, pointers);
+    wait();
+    const std::vector<ControlHeader> after = onHeaders.read();
+    for (size_t h = 0; h < headers.size(); ++h) {
+      const bool isClipped = headers[h].isFinite && std::isfinite(sum);
+      EXPECT_EQ(after[h].step.clipFactor,
+                isClipped ? clipFactor(std::sqrt(sum), 1) : 0.75f)
+          << h;
+      EXPECT_EQ(after[h].norm, 3);
+      EXPECT_EQ(after[h].step.step, 7);
+    }
+  }
+}
+
 TEST_F(Optimizer, AdamW) {
   const AdamWConfig config;
   ControlHeader header{};
