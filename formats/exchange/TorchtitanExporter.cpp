@@ -10,6 +10,7 @@
 
 #include "formats/ShellWord.h"
 #include "formats/exchange/Adapt.h"
+#include "formats/exchange/OnePipeline.h"
 #include "formats/exchange/Placement.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -49,12 +50,52 @@ bool hasWeightGradients(const ExchangedSchedule &schedule) {
   return false;
 }
 
+/// The degrees of the replicas of the pipeline.
+std::optional<Fault> writeReplicas(const ExchangedSchedule &schedule,
+                                   llvm::raw_ostream &os) {
+  const Surroundings &around = schedule.around;
+  if (around.replicas == 1)
+    return std::nullopt;
+  const Result<ShardedState> state = stateOfAll(schedule, "torchtitan");
+  if (!state)
+    return state.fault();
+  if (*state == ShardedState::Optimizer)
+    return failIn(0, "replicas share the optimizer's state alone "
+                     "(sharded<optimizer>); torchtitan shares weights too "
+                     "(FSDP): write sharded<gradients> or sharded<weights>, "
+                     "or leave it out");
+  os << "--parallelism.data_parallel_replicate_degree "
+     << around.replicas / around.shards
+     << "\n--parallelism.data_parallel_shard_degree " << around.shards << '\n';
+  if (*state != ShardedState::None)
+    os << "--parallelism.fsdp_reshard_after_forward "
+       << (*state == ShardedState::Weights ? "always" : "never") << '\n';
+  return std::nullopt;
+}
+
+/// The subcommand of recomputation, which comes last.
+std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
+                                    llvm::raw_ostream &os,
+                                    std::vector<std::string> &notes) {
+  if (schedule.around.recomputation.empty())
+    return std::nullopt;
+  if (const int32_t stage = firstThatKeeps(schedule); stage >= 0)
+    return failIn(stage,
+                  "stage " + llvm::Twine(stage) +
+                      " does not recompute all of its blocks, and others do; "
+                      "torchtitan recomputes all blocks "
+                      "(activation-checkpoint:full) or operations of all: "
+                      "write `recompute` on all stages or none, or export "
+                      "torch-csv and checkpoint activations in the modules");
+  os << "activation-checkpoint:full\n";
+  notes.push_back(noteOfBlocks("torchtitan"));
+  return std::nullopt;
+}
+
 std::optional<Fault> write(const ExchangedSchedule &schedule,
                            const ExportOptions &options, llvm::raw_ostream &os,
                            std::vector<std::string> &notes) {
   const Problem &problem = schedule.problem;
-  if (std::optional<Fault> fault = needChain(problem, "torchtitan's schedules"))
-    return fault;
   llvm::StringRef name;
   switch (placementOf(problem)) {
   case PlacementKind::Linear:
@@ -89,8 +130,12 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
         "also give --parallelism.pipeline_parallel_microbatch_size, and " +
         std::to_string(problem.microbatches) +
         " times that as --training.local_batch_size");
+  if (std::optional<Fault> fault = writeReplicas(schedule, os))
+    return fault;
   if (!schedule.layers.empty())
     writeModules(schedule.layers, os);
+  if (std::optional<Fault> fault = writeRecompute(schedule, os, notes))
+    return fault;
   if (hasWeightGradients(schedule))
     notes.push_back(
         "with I and W torchtitan 0.3.0 needs a loss that is not chunked, and "
@@ -115,5 +160,7 @@ Exporter exchange::torchtitanExporter() {
           "the command-line options of torchtitan that go with a CSV of tasks",
           {Part::Schedule},
           {"csv"},
-          write};
+          write,
+          /*hasWindows=*/false,
+          "torchtitan's schedules"};
 }
