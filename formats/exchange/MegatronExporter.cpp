@@ -97,7 +97,7 @@ std::optional<Fault> writeState(const ExchangedSchedule &schedule,
 std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
                                     llvm::raw_ostream &os,
                                     std::vector<std::string> &notes) {
-  if (schedule.around.recomputation.empty())
+  if (!recomputesBlocks(schedule, "Megatron-LM", notes))
     return std::nullopt;
   const char *method = "uniform";
   int64_t number = 1;

@@ -422,6 +422,21 @@ Result<ShardedState> exchange::stateOfAll(const ExchangedSchedule &schedule,
   return sharded.empty() ? ShardedState::None : sharded[0];
 }
 
+bool exchange::recomputesBlocks(const ExchangedSchedule &schedule,
+                                const char *who,
+                                std::vector<std::string> &notes) {
+  if (schedule.around.recomputation.empty())
+    return false;
+  if (schedule.layers.empty() ||
+      llvm::any_of(schedule.layers, [](const StageLayers &stage) {
+        return stage.recomputed > 0;
+      }))
+    return true;
+  notes.push_back(std::string(who) +
+                  " recomputes blocks alone, and no block here does");
+  return false;
+}
+
 int32_t exchange::firstThatKeeps(const ExchangedSchedule &schedule) {
   for (int32_t stage = 0; stage < schedule.problem.numStages(); ++stage)
     if (schedule.layers.empty()

@@ -27,6 +27,11 @@ Result<ExchangedSchedule> onePipeline(const ExchangedSchedule &given,
 Result<ShardedState> stateOfAll(const ExchangedSchedule &schedule,
                                 const char *who);
 
+/// Whether a stage recomputes what tools that recompute block by block do. If
+/// not, but something else, a note says so.
+bool recomputesBlocks(const ExchangedSchedule &schedule, const char *who,
+                      std::vector<std::string> &notes);
+
 /// The first stage that does not recompute all of its blocks; -1 if all stages
 /// do.
 int32_t firstThatKeeps(const ExchangedSchedule &schedule);

@@ -77,7 +77,7 @@ std::optional<Fault> writeReplicas(const ExchangedSchedule &schedule,
 std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
                                     llvm::raw_ostream &os,
                                     std::vector<std::string> &notes) {
-  if (schedule.around.recomputation.empty())
+  if (!recomputesBlocks(schedule, "torchtitan", notes))
     return std::nullopt;
   if (const int32_t stage = firstThatKeeps(schedule); stage >= 0)
     return failIn(stage,
@@ -92,9 +92,11 @@ std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
   return std::nullopt;
 }
 
-std::optional<Fault> write(const ExchangedSchedule &schedule,
-                           const ExportOptions &options, llvm::raw_ostream &os,
-                           std::vector<std::string> &notes) {
+/// The flags of the pipeline, with its micro-batches.
+std::optional<Fault> writePipeline(const ExchangedSchedule &schedule,
+                                   const ExportOptions &options,
+                                   llvm::raw_ostream &os,
+                                   std::vector<std::string> &notes) {
   const Problem &problem = schedule.problem;
   llvm::StringRef name;
   switch (placementOf(problem)) {
@@ -130,9 +132,46 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
         "also give --parallelism.pipeline_parallel_microbatch_size, and " +
         std::to_string(problem.microbatches) +
         " times that as --training.local_batch_size");
+  return std::nullopt;
+}
+
+/// The micro-batches of one stage on one rank, which are steps that add up
+/// gradients.
+void writeSteps(const ExchangedSchedule &schedule, llvm::raw_ostream &os,
+                std::vector<std::string> &notes) {
+  const Problem &problem = schedule.problem;
+  if (problem.statesSamples)
+    os << "--training.local_batch_size " << problem.samples
+       << "\n--training.global_batch_size "
+       << int64_t(problem.samples) * problem.microbatches *
+              schedule.around.replicas
+       << '\n';
+  else
+    notes.push_back(
+        "also give --training.local_batch_size, and " +
+        std::to_string(problem.microbatches * schedule.around.replicas) +
+        " times that as --training.global_batch_size");
+  notes.push_back("one rank has no pipeline: torchtitan runs one micro-batch "
+                  "after another, and adds up their gradients");
+}
+
+std::optional<Fault> write(const ExchangedSchedule &schedule,
+                           const ExportOptions &options, llvm::raw_ostream &os,
+                           std::vector<std::string> &notes) {
+  const Problem &problem = schedule.problem;
+  const bool isPipeline = problem.numRanks() > 1;
+  if (!isPipeline && problem.numStages() > 1)
+    return fail(countOf(problem.numStages(), "stage") +
+                " are on 1 rank; torchtitan's pipelines have 2 ranks or more: "
+                "put the stages on more ranks, or all layers in one stage");
+  if (!isPipeline)
+    writeSteps(schedule, os, notes);
+  else if (std::optional<Fault> fault =
+               writePipeline(schedule, options, os, notes))
+    return fault;
   if (std::optional<Fault> fault = writeReplicas(schedule, os))
     return fault;
-  if (!schedule.layers.empty())
+  if (isPipeline && !schedule.layers.empty())
     writeModules(schedule.layers, os);
   if (std::optional<Fault> fault = writeRecompute(schedule, os, notes))
     return fault;
@@ -141,6 +180,8 @@ std::optional<Fault> write(const ExchangedSchedule &schedule,
         "with I and W torchtitan 0.3.0 needs a loss that is not chunked, and "
         "no selective activation checkpoints; rondo.torchtitan.use() checks "
         "both");
+  if (!isPipeline)
+    return std::nullopt;
   notes.push_back("the CSV itself: `rondo export torch-csv`, to " +
                   options.csvPath);
   noteSharedWeight(schedule, notes);
