@@ -73,44 +73,70 @@ std::optional<Fault> findUnlike(const Problem &problem, int32_t stage,
   return std::nullopt;
 }
 
+/// Why the replicas of a stage do not have it where they have an earlier one;
+/// empty if they do. Both are on one rank in the first replica or in another.
+std::string whyNotTogether(const Problem &problem, int32_t earlier,
+                           int32_t stage) {
+  const auto rankOf = [&](int32_t of, int32_t replica) {
+    return problem.replicas.of(of).begin()[replica].rank;
+  };
+  const bool areTogether = rankOf(earlier, 0) == rankOf(stage, 0);
+  for (int32_t k = 0; k < problem.replicas.of(stage).size(); ++k)
+    for (int32_t other = 0; other < problem.replicas.of(stage).size(); ++other)
+      if (k != other && rankOf(earlier, k) == rankOf(stage, other))
+        return "rank " + std::to_string(rankOf(stage, other)) +
+               " has replica " + std::to_string(k) + " of " +
+               stageText(earlier) + " and replica " + std::to_string(other) +
+               " of " + stageText(stage);
+  for (int32_t k = 1; k < problem.replicas.of(stage).size(); ++k)
+    if ((rankOf(earlier, k) == rankOf(stage, k)) != areTogether)
+      return "replica " + std::to_string(areTogether ? k : 0) + " has " +
+             stageText(earlier) + " and " + stageText(stage) +
+             " on two ranks, and replica " +
+             std::to_string(areTogether ? 0 : k) + " on one";
+  return "";
+}
+
+/// The fault of a stage whose replicas are not where those of some earlier one
+/// are.
+Fault apartFault(const Problem &problem, int32_t stage) {
+  std::string why;
+  for (int32_t earlier = 0; earlier < stage && why.empty(); ++earlier)
+    why = whyNotTogether(problem, earlier, stage);
+  return failIn(stage, why + "; each replica of the pipeline needs ranks of "
+                             "its own, with the same stages together: list "
+                             "the ranks of all stages in the same order");
+}
+
 Result<Pipelines> findPipelines(const Problem &problem, const char *who) {
   const Replicas &replicas = problem.replicas;
-  const int32_t count = replicas.of(0).size();
-  const std::string advice =
-      "; each replica of the pipeline needs ranks of its own, and its stages "
-      "at the same places: list the ranks of all stages in the same order";
   Pipelines found;
+  found.ranks.resize(replicas.of(0).size());
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     if (std::optional<Fault> fault = findUnlike(problem, stage, who))
       return std::move(*fault);
-    found.ranks.resize(count);
     found.ranks[0].push_back(replicas.of(stage).begin()->rank);
   }
   std::vector<int32_t> &places = found.ranks[0];
   llvm::sort(places);
   places.erase(std::unique(places.begin(), places.end()), places.end());
-  found.placeOf.assign(problem.numRanks(), -1);
-  std::vector<int32_t> replicaOf(problem.numRanks(), -1);
-  for (int32_t k = 1; k < count; ++k)
+  for (size_t k = 1; k < found.ranks.size(); ++k)
     found.ranks[k].assign(places.size(), -1);
+  found.placeOf.assign(problem.numRanks(), -1);
+  std::vector<size_t> replicaOf(problem.numRanks(), 0);
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     const auto place =
         int32_t(llvm::lower_bound(places, replicas.of(stage).begin()->rank) -
                 places.begin());
     for (auto [k, replica] : llvm::enumerate(replicas.of(stage))) {
-      const int32_t rank = replica.rank;
-      int32_t &known = found.ranks[k][place];
-      const bool isNew = replicaOf[rank] < 0 && (known < 0 || known == rank);
-      if (!isNew && (replicaOf[rank] != int32_t(k) || known != rank))
-        return failIn(stage, stageText(stage) + " has its replica " +
-                                 std::to_string(k) + " on rank " +
-                                 std::to_string(rank) +
-                                 ", where no other stage of that replica, or "
-                                 "one of another replica, is" +
-                                 advice);
-      replicaOf[rank] = int32_t(k);
+      const int32_t rank = replica.rank, known = found.ranks[k][place];
+      const bool isNew = found.placeOf[rank] < 0;
+      if ((known >= 0 && known != rank) ||
+          (!isNew && (found.placeOf[rank] != place || replicaOf[rank] != k)))
+        return apartFault(problem, stage);
+      found.ranks[k][place] = rank;
       found.placeOf[rank] = place;
-      known = rank;
+      replicaOf[rank] = k;
     }
   }
   return found;
