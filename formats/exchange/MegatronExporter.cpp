@@ -97,15 +97,15 @@ std::optional<Fault> writeState(const ExchangedSchedule &schedule,
 std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
                                     llvm::raw_ostream &os,
                                     std::vector<std::string> &notes) {
-  if (!recomputesBlocks(schedule, "Megatron-LM", notes))
+  const Result<bool> areBlocks =
+      recomputesBlocks(schedule, "Megatron-LM", notes);
+  if (!areBlocks)
+    return areBlocks.fault();
+  if (!*areBlocks)
     return std::nullopt;
   const char *method = "uniform";
   int64_t number = 1;
   if (firstThatKeeps(schedule) >= 0) {
-    if (schedule.layers.empty())
-      return fail("some stages recompute and some do not, or parts of them; "
-                  "Megatron-LM's flags count blocks, so it needs the plan "
-                  "(.mlir) of a model with an embedding, blocks and a head");
     method = "block";
     number = 0;
     for (const StageLayers &stage : schedule.layers)

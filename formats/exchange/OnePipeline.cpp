@@ -448,13 +448,18 @@ Result<ShardedState> exchange::stateOfAll(const ExchangedSchedule &schedule,
   return sharded.empty() ? ShardedState::None : sharded[0];
 }
 
-bool exchange::recomputesBlocks(const ExchangedSchedule &schedule,
-                                const char *who,
-                                std::vector<std::string> &notes) {
+Result<bool> exchange::recomputesBlocks(const ExchangedSchedule &schedule,
+                                        const char *who,
+                                        std::vector<std::string> &notes) {
   if (schedule.around.recomputation.empty())
     return false;
-  if (schedule.layers.empty() ||
-      llvm::any_of(schedule.layers, [](const StageLayers &stage) {
+  if (schedule.layers.empty())
+    return fail(Twine("stages recompute, but which of their layers is not "
+                      "known; ") +
+                who +
+                "'s flags are of blocks: export the plan (.mlir) of a model "
+                "with an embedding, blocks and a head");
+  if (llvm::any_of(schedule.layers, [](const StageLayers &stage) {
         return stage.recomputed > 0;
       }))
     return true;
@@ -464,11 +469,9 @@ bool exchange::recomputesBlocks(const ExchangedSchedule &schedule,
 }
 
 int32_t exchange::firstThatKeeps(const ExchangedSchedule &schedule) {
-  for (int32_t stage = 0; stage < schedule.problem.numStages(); ++stage)
-    if (schedule.layers.empty()
-            ? schedule.around.recomputation[stage] != Recomputation::FromInput
-            : schedule.layers[stage].recomputed < schedule.layers[stage].blocks)
-      return stage;
+  for (auto [stage, layers] : llvm::enumerate(schedule.layers))
+    if (layers.recomputed < layers.blocks)
+      return int32_t(stage);
   return -1;
 }
 

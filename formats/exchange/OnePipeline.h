@@ -28,12 +28,12 @@ Result<ShardedState> stateOfAll(const ExchangedSchedule &schedule,
                                 const char *who);
 
 /// Whether a stage recomputes what tools that recompute block by block do. If
-/// not, but something else, a note says so.
-bool recomputesBlocks(const ExchangedSchedule &schedule, const char *who,
-                      std::vector<std::string> &notes);
+/// not, but something else, a note says so. Fails if the layers are not known.
+Result<bool> recomputesBlocks(const ExchangedSchedule &schedule,
+                              const char *who, std::vector<std::string> &notes);
 
 /// The first stage that does not recompute all of its blocks; -1 if all stages
-/// do.
+/// do. Precondition: the layers are known.
 int32_t firstThatKeeps(const ExchangedSchedule &schedule);
 
 /// The note on tools that recompute block by block, as far as it differs from a

@@ -77,7 +77,11 @@ std::optional<Fault> writeReplicas(const ExchangedSchedule &schedule,
 std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
                                     llvm::raw_ostream &os,
                                     std::vector<std::string> &notes) {
-  if (!recomputesBlocks(schedule, "torchtitan", notes))
+  const Result<bool> areBlocks =
+      recomputesBlocks(schedule, "torchtitan", notes);
+  if (!areBlocks)
+    return areBlocks.fault();
+  if (!*areBlocks)
     return std::nullopt;
   if (const int32_t stage = firstThatKeeps(schedule); stage >= 0)
     return failIn(stage,
