@@ -37,6 +37,22 @@ policiesOf(ScheduleOp op, const Problem &problem) {
   return policies;
 }
 
+ArrayAttr rondo::pipe::versionsOf(Builder &builder, const Problem &window) {
+  if (window.iterations == 1)
+    return {};
+  std::vector<VersionPolicy> policies = window.versions;
+  if (policies.empty())
+    policies.push_back(synchronousPolicy);
+  if (llvm::all_of(policies, [&](const VersionPolicy &policy) {
+        return policy == policies.front();
+      }))
+    policies.resize(1);
+  return builder.getArrayAttr(llvm::to_vector(
+      llvm::map_range(policies, [&](const VersionPolicy &policy) -> Attribute {
+        return VersionsAttr::get(builder.getContext(), policy);
+      })));
+}
+
 /// Far more than any cluster has stages: a larger number is probably a typing
 /// error, and its window would not fit a machine.
 static constexpr int64_t maxUnderWay = 4096;
