@@ -83,10 +83,12 @@ std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
   std::string options;
   if (plan.isChain())
     options += " --placement auto";
-  const bool hasCustom =
-      llvm::any_of(plan.lookupModel().getLayers(),
-                   [](LayerOp layer) { return bool(layer.getCustomAttr()); });
-  if (!hasCustom && plan.getSamplesOfMicrobatch() != 1)
+  const bool isOfOneSize =
+      llvm::any_of(plan.lookupModel().getLayers(), [](LayerOp layer) {
+        const CustomAttr custom = layer.getCustomAttr();
+        return custom && custom.getSamples().size() < 2;
+      });
+  if (!isOfOneSize && plan.getSamplesOfMicrobatch() != 1)
     options += " --microbatches LIST";
   return options;
 }
