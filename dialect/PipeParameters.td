@@ -68,7 +68,8 @@ class Pipe_TimesParameter<string earlier>
 }
 
 /// `1`, or `[1, 2]`; 0 if it is left out.
-def Pipe_SizesParameter : ArrayRefParameter<"int64_t"> {
+def Pipe_SizesParameter
+    : ArrayRefParameter<"int64_t", "a number, or one for each of `samples`"> {
   let parser = "parseTimes($_parser)";
   let printer = "printCounts($_printer, $_self)";
   let defaultValue = "noTime";
