@@ -84,7 +84,7 @@ def sized_layers(
                     f"for {n} samples than for {own}"
                 )
         if len(variants) > 1:
-            sized.undivided = _why_undivided(chains[max(chains)][index])
+            sized.undivided = why_undivided(chains[max(chains)][index])
             if sized.undivided is None and layer.loss_fn is None:
                 # Samples follow each other without padding at the end.
                 for n, chain in chains.items():
@@ -101,7 +101,7 @@ def _weights(body: Body) -> list[tuple[Any, ...]]:
     ]
 
 
-def _why_undivided(layer: Layer) -> str | None:
+def why_undivided(layer: Layer) -> str | None:
     """Why replicas cannot divide the samples of a micro-batch; None if they can."""
     if layer.running:
         return "its forward changes buffers"

@@ -93,7 +93,14 @@ def export_stages(
     chains: dict[int, list[Layer]] = {}
     prepared: dict[int, list[Exported]] = {}
     for size in sizes:
-        chains[size], sources = _chain(layers, inputs or {}, resized(data, size), loss_fn)
+        try:
+            chains[size], sources = _chain(layers, inputs or {}, resized(data, size), loss_fn)
+        except RuntimeError as error:
+            if size == data.samples:
+                raise
+            raise Refusal(
+                f"samples has {size}, but the layers do not run on so many: {error}"
+            ) from None
         prepared[size] = []
         for layer in chains[size]:
             exported = _prepare(layer, graphs_folder, recompute, backward)
