@@ -499,7 +499,7 @@ static LogicalResult verifyLists(Operation *op, CustomAttr custom) {
     for (int64_t number : list)
       if (failed(verifyFigures(op, Figure{name, number})))
         return failure();
-    if (list.size() == 1 || list.size() == samples.size())
+    if (list.size() == 1 || (!list.empty() && list.size() == samples.size()))
       continue;
     if (samples.empty())
       return op->emitError()

@@ -13,6 +13,15 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 
 pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
   pipe.layer @wte embedding
+  // expected-error @+1 {{output_bytes has 0 numbers, but the layer does not say for which numbers of samples: add samples = [...]}}
+  pipe.layer @own custom<body = "own", output_bytes = []>
+  pipe.layer @lm_head head
+}
+
+// -----
+
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
   // expected-error @+1 {{workspace_bytes has 3 numbers for 2 numbers of samples (samples)}}
   pipe.layer @own custom<body = "own", samples = [1, 4], workspace_bytes = [1, 2, 3]>
   pipe.layer @lm_head head

@@ -58,6 +58,11 @@ pipe.plan @unequal of @gpt on @four microbatches(4) {
 }
 pipe.schedule @shares of @unequal family<"1f1b">
 
+pipe.plan @copies of @gpt on @four microbatches(4) {
+  pipe.stage @s0 [@wte, @h0] on [0, 1]
+  pipe.stage @s1 [@mlp, @h1, @ln_f] on [2, 3]
+}
+pipe.schedule @unsharded of @copies family<"1f1b">
 pipe.plan @moments of @gpt on @four microbatches(4) {
   pipe.stage @s0 [@wte, @h0] on [0, 1] sharded<optimizer>
   pipe.stage @s1 [@mlp, @h1, @ln_f] on [2, 3] sharded<optimizer>
