@@ -105,12 +105,14 @@ std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
   std::string options;
   if (plan.isChain())
     options += " --placement auto";
-  const bool hasCustom =
-      llvm::any_of(plan.lookupModel().getLayers(),
-                   [](LayerOp layer) { return bool(layer.getCustomAttr()); });
+  const bool isOfOneSize =
+      llvm::any_of(plan.lookupModel().getLayers(), [](LayerOp layer) {
+        const CustomAttr custom = layer.getCustomAttr();
+        return custom && custom.getSamples().size() < 2;
+      });
   // Timed layers have a size of micro-batches that is not known.
   const int64_t samples = plan.getSamplesOfMicrobatch();
-  if (!hasCustom && (samples == 0 || samples > replicas))
+  if (!isOfOneSize && (samples == 0 || samples > replicas))
     options += " --microbatches LIST";
   return options;
 }

@@ -202,6 +202,15 @@ static ChainLayer chainLayer(StringRef name, const LayerFigures &figures,
   return layer;
 }
 
+/// Whether some layer cannot divide the samples of a micro-batch.
+static bool takesWholeOnes(ModelOp model) {
+  return model.findLayerOfOneSize() ||
+         llvm::any_of(model.getLayers(), [](LayerOp layer) {
+           const CustomAttr custom = layer.getCustomAttr();
+           return custom && !custom.getBySample();
+         });
+}
+
 /// See ModelSpace::chain.
 static Result<ChainProblem> makeChain(PlanFactory &factory, int64_t samples,
                                       int64_t microbatchSamples,
@@ -223,9 +232,7 @@ static Result<ChainProblem> makeChain(PlanFactory &factory, int64_t samples,
   ChainProblem chain;
   chain.name = factory.base().getSymName().str();
   chain.microbatches = static_cast<int32_t>(plan.getMicrobatches());
-  // A layer of one size takes whole micro-batches.
-  chain.samples =
-      plan.lookupModel().findLayerOfOneSize() ? 1 : microbatchSamples;
+  chain.samples = takesWholeOnes(plan.lookupModel()) ? 1 : microbatchSamples;
   takeCluster(plan, *problem, chain);
   const std::vector<int64_t> speeds = flopsPerUsOf(plan);
   const int64_t slowest =

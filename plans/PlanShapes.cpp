@@ -38,13 +38,19 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   if (before == after)
     return std::nullopt;
   ModelOp model = plan.lookupModel();
-  const std::optional<ModelSizes> sizes = model.getSizes();
-  const int64_t samples = sizes ? sizes->batch * before : 0;
+  const int64_t samples = model.getStatedSamples() * before;
   if (samples % after != 0)
     return makeFault<FaultKind::UnevenSamples>(samples, after,
                                                nextDivisors(samples, after));
+  if (LayerOp layer = model.findLayerWithoutSize(samples / after))
+    return makeFault<FaultKind::PlanRefused>(
+        ("layer @" + layer.getSymName() + " states its sizes for " +
+         layer.getCustomAttr().describeSamples() + ", not for " +
+         Twine(samples / after))
+            .str());
   for (LayerOp layer : model.getLayers())
-    if (layer.getCustomAttr())
+    if (CustomAttr custom = layer.getCustomAttr();
+        custom && custom.getSamples().empty())
       return makeFault<FaultKind::BodyOfOneSize>(layer.getSymName().str(),
                                                  before);
   plan.setModelAttr(

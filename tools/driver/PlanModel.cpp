@@ -332,7 +332,9 @@ int planModelFiles(const Arguments &arguments) {
     return code;
   if (int code = findOnly(session, request, "cluster", cluster))
     return code;
-  request.isOfOneSize = bool(model.findLayerOfOneSize());
+  // Sizes that nobody gave are all that the layers have.
+  request.isOfOneSize =
+      model.findLayerOfOneSize() || request.options.microbatchSamples.empty();
   if (int code = keepModelBatch(model, request.samples,
                                 request.options.microbatchSamples))
     return code;
