@@ -64,6 +64,7 @@ Problem RankGroups::groupProblem() const {
   groups.iterations = all.iterations;
   groups.countsOnce = all.countsOnce;
   groups.versions = all.versions;
+  groups.tiedStages = all.tiedStages;
   groups.objective = all.objective;
   groups.channels = all.channels;
   groups.memoryCaps.assign(numGroups, noMemoryCap);
