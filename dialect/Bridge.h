@@ -66,6 +66,9 @@ std::vector<int64_t> deviceBytes(PlanOp plan);
 /// what a program holds in addition to activations is then unknown.
 bool declaresWeights(PlanOp plan);
 
+/// The stages that share a weight, ascending; empty if none do.
+std::vector<int32_t> tiedStages(PlanOp plan);
+
 /// The collectives of an iteration, without times; empty if no stage has
 /// weights.
 std::vector<Collective> planCollectives(PlanOp plan);

@@ -290,8 +290,10 @@ Result<Problem> rondo::pipe::problemOf(PlanOp plan) {
   addCluster(plan.lookupCluster(), problem);
   addStages(plan, problem);
   addShards(plan, problem);
-  if (declaresWeights(plan))
+  if (declaresWeights(plan)) {
     takeState(plan, problem);
+    problem.tiedStages = tiedStages(plan);
+  }
   if (std::optional<Fault> fault = problem.check())
     return std::move(*fault);
   return problem;
