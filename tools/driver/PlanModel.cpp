@@ -293,7 +293,9 @@ void reportSummary(const ModelPlannerResult &result,
   const PlanTrial &best = result.plans.front();
   outs() << "best: " << formatNs(best.timeNs) << "; no plan takes less than "
          << formatNs(result.lowerBoundNs)
-         << ", all devices at work throughout ("
+         << (result.boundCountsRecomputation
+                 ? ", with the recomputation that memory forces ("
+                 : ", all devices at work throughout (")
          << gapText(best.timeNs <= result.lowerBoundNs, best.timeNs,
                     result.lowerBoundNs)
          << ")\n"
