@@ -11,11 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 BLOCKS = [f"h{i}" for i in range(6)]
+# Sizes for 1 to 4 samples, of 16 tokens with 16 numbers each.
+BY_SAMPLES = "samples = [1, 2, 3, 4], by_sample = true, output_bytes = [1024, 2048, 3072, 4096]"
+MLP_BYTES = "[1536, 3072, 4608, 6144]"
 MLP = (
-    'custom<body = "mlp", parameters = [8], weight_bytes = 1088, saved_for_weight_grad_bytes = 6144, '
-    "kept_for_weight_grad_bytes = 6144, output_bytes = 4096>"
+    f'custom<body = "mlp", parameters = [8], {BY_SAMPLES}, weight_bytes = 1088, '
+    f"saved_for_weight_grad_bytes = {MLP_BYTES}, kept_for_weight_grad_bytes = {MLP_BYTES}>"
 )
-JOIN = 'custom<body = "join", output_bytes = 4096>'
+JOIN = f'custom<body = "join", {BY_SAMPLES}>'
 
 # The position of a chunk's group, by its number.
 PLACEMENTS = {
