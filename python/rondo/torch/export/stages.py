@@ -95,8 +95,8 @@ def export_stages(
     for size in sizes:
         try:
             chains[size], sources = _chain(layers, inputs or {}, resized(data, size), loss_fn)
-        except RuntimeError as error:
-            if size == data.samples:
+        except (RuntimeError, ValueError) as error:
+            if size == data.samples or isinstance(error, Refusal):
                 raise
             raise Refusal(
                 f"samples has {size}, but the layers do not run on so many: {error}"
