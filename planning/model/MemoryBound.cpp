@@ -11,9 +11,11 @@
 
 using namespace rondo;
 
-/// Limits on the size of the linear program. Beyond maxKinds, no bound is
-/// calculated.
-static constexpr size_t maxBuckets = 80, maxKinds = 64;
+/// Limits on the size of the linear program: of buckets times kinds, and of
+/// kinds, beyond which no bound is calculated.
+static constexpr size_t maxCells = 2560, maxBuckets = 80, maxKinds = 128;
+/// The same before kinds are compared.
+static constexpr size_t maxCompared = 4096;
 static constexpr int64_t maxPivots = 3000;
 /// Buffers are rounded up by less than this in each layer, in the sums of a
 /// stage and in those of a single layer.
@@ -100,13 +102,34 @@ MemoryBound::kindsFor(double ns) const {
            kept >= (mayRecompute ? 0 : layers); --kept)
         if (std::optional<Kind> kind = kindOf(n, kept, layers - kept, ns))
           kinds.push_back(*kind);
-      if (kinds.size() > maxKinds)
+      if (kinds.size() > maxCompared)
         return {};
       if (kinds.size() == before)
         break;
     }
   }
   return kinds;
+}
+
+/// Removes kinds that others can stand in for, with no more devices.
+void MemoryBound::removeWorse(std::vector<Kind> &kinds) {
+  auto standsIn = [](const Kind &a, const Kind &b) {
+    return a.devices <= b.devices && a.kept >= b.kept &&
+           a.recomputed >= b.recomputed && a.pathsNs >= b.pathsNs &&
+           a.lateNs >= b.lateNs;
+  };
+  std::vector<Kind> left;
+  for (const Kind &kind : kinds)
+    if (std::none_of(left.begin(), left.end(), [&](const Kind &other) {
+          return standsIn(other, kind);
+        })) {
+      left.erase(std::remove_if(
+                     left.begin(), left.end(),
+                     [&](const Kind &other) { return standsIn(kind, other); }),
+                 left.end());
+      left.push_back(kind);
+    }
+  kinds = std::move(left);
 }
 
 /// The least sum of samples over `layers` layers, with `devices` devices for
@@ -118,12 +141,13 @@ static double leastSamples(const std::vector<std::pair<double, double>> &sizes,
     return 0;
   const double each = devices / layers;
   for (const auto &[fewer, more] : sizes) {
-    if (fewer > each)
+    if (fewer > each * (1 + margin))
       continue;
     least = std::min(least, more);
     for (const auto &[other, samples] : sizes)
       if (other > each && samples < more)
-        least = std::min(least, more + (samples - more) * (each - fewer) /
+        least = std::min(least, more + (samples - more) *
+                                           std::max(0., each - fewer) /
                                            (other - fewer));
   }
   return least * layers;
@@ -145,7 +169,9 @@ MemoryBound::bucketsFor(const std::vector<Kind> &kinds) const {
       fewest = std::min(fewest, double(n) / layers);
   }
   const size_t count = otherAfter.size(),
-               size = (count + maxBuckets - 1) / maxBuckets;
+               numBuckets =
+                   std::clamp<size_t>(maxCells / kinds.size(), 16, maxBuckets),
+               size = (count + numBuckets - 1) / numBuckets;
   const double least = samples / most;
   std::vector<Bucket> buckets;
   for (size_t first = 0; first < count; first += size) {
@@ -242,21 +268,28 @@ double MemoryBound::leastDevices(const std::vector<Kind> &kinds,
 bool MemoryBound::mayTake(double ns) const {
   if (chain.memoryBytes == 0 || otherAfter.empty())
     return true;
-  const std::optional<std::vector<Kind>> kinds = kindsFor(ns);
+  std::optional<std::vector<Kind>> kinds = kindsFor(ns);
   if (!kinds)
     return true;
-  if (kinds->empty())
+  const double devices = chain.numDevices() * (1 + margin) + margin;
+  // The devices for one layer, in the groups that need the fewest.
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const Kind &kind : *kinds)
+    fewest =
+        std::min(fewest, double(kind.devices) / (kind.kept + kind.recomputed));
+  if (fewest * double(otherAfter.size()) > devices)
     return false;
   const std::vector<Bucket> buckets = bucketsFor(*kinds);
+  // Too few devices for any layers after the first ones.
   if (std::isinf(buckets.front().pathNs))
     return false;
-  return leastDevices(*kinds, buckets) <=
-         chain.numDevices() * (1 + margin) + margin;
+  removeWorse(*kinds);
+  return kinds->size() > maxKinds || leastDevices(*kinds, buckets) <= devices;
 }
 
 double MemoryBound::find(double leastNs, double knownNs,
                          const std::function<bool()> &isOver) const {
-  while (knownNs - leastNs > leastNs / 2048 && !isOver()) {
+  while (knownNs - leastNs > leastNs / 512 && !isOver()) {
     const double middle = leastNs + (knownNs - leastNs) / 2;
     (mayTake(middle) ? knownNs : leastNs) = middle;
   }

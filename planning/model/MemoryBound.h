@@ -62,7 +62,7 @@ public:
   /// Whether a plan that takes at most `ns` may exist.
   bool mayTake(double ns) const;
   /// A lower bound, by bisection between the lower bound `leastNs` and
-  /// `knownNs` to 1/2048 of it. `isOver` may end it early, with a weaker bound.
+  /// `knownNs` to 1/512 of it. `isOver` may end it early, with a weaker bound.
   double find(double leastNs, double knownNs,
               const std::function<bool()> &isOver) const;
 
@@ -84,6 +84,7 @@ private:
   std::optional<Kind> kindOf(int32_t devices, int32_t kept, int32_t recomputed,
                              double ns) const;
   std::optional<std::vector<Kind>> kindsFor(double ns) const;
+  static void removeWorse(std::vector<Kind> &kinds);
   std::vector<Bucket> bucketsFor(const std::vector<Kind> &kinds) const;
   double leastDevices(const std::vector<Kind> &kinds,
                       const std::vector<Bucket> &buckets) const;

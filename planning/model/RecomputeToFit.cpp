@@ -7,6 +7,10 @@
 
 using namespace rondo;
 
+/// Maximum number of cuts of one placing, with different numbers of layers
+/// recomputed.
+static constexpr size_t maxCuts = 24;
+
 namespace {
 
 /// A group of ranks, and what its layers take for one micro-batch.
@@ -145,18 +149,19 @@ std::optional<ModelPlan> rondo::inChunksThatFit(const ModelPlan &groups,
   ModelPlan plan = groups;
   plan.recomputes.assign(kept.size(), false);
   ChainProblem chain = costs.kept;
-  for (size_t first = 0; first <= kept.size(); ++first) {
-    if (first > 0 &&
-        recomputed[first - 1].backwardNs == kept[first - 1].backwardNs)
-      continue;
-    if (first > 0) {
-      chain.layers[first - 1] = recomputed[first - 1];
-      plan.recomputes[first - 1] = true;
+  const size_t step = (kept.size() + maxCuts - 1) / maxCuts;
+  for (size_t first = 0;; ++first) {
+    if (first % step == 0 || first == kept.size()) {
+      std::optional<ChunkedPlan> cut = inChunks(
+          plan, chain, placing, inFlight(chain, groups.numGroups(), slack));
+      if (cut && (!best || cut->busiestNs < best->busiestNs))
+        best = std::move(cut);
     }
-    std::optional<ChunkedPlan> cut = inChunks(
-        plan, chain, placing, inFlight(chain, groups.numGroups(), slack));
-    if (cut && (!best || cut->busiestNs < best->busiestNs))
-      best = std::move(cut);
+    if (first == kept.size())
+      break;
+    plan.recomputes[first] =
+        recomputed[first].backwardNs != kept[first].backwardNs;
+    chain.layers[first] = recomputed[first];
   }
   if (!best)
     return {};

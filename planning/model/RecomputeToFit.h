@@ -30,9 +30,10 @@ std::optional<ModelPlan> recomputeMore(const ModelPlan &plan,
                                        int64_t ceilingNs);
 
 /// The same groups in chunks (inChunks()), with the first layers recomputed and
-/// the others kept: as many as leave the busiest rank the least work. A layer
-/// holds its activations as long as a micro-batch takes through all later
-/// layers and back, `slack` times. Nothing if nothing fits.
+/// the others kept: of a few numbers of them, the one that leaves the busiest
+/// rank the least work. A layer holds its activations as long as a micro-batch
+/// takes through all later layers and back, `slack` times. Nothing if nothing
+/// fits.
 std::optional<ModelPlan> inChunksThatFit(const ModelPlan &groups,
                                          const RecomputeCosts &costs,
                                          ChunkPlacing placing, double slack);
