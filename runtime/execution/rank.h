@@ -102,6 +102,9 @@ private:
     // The rest is for iterations that overlap.
     /// Which weights its tasks read; null: the newest.
     const VersionDesc *versions = nullptr;
+    /// The mean delays of the latest replica of its stage: all of them step
+    /// together, with one rate and one decay.
+    double stageForward = 0, stageBackward = 0;
     /// Memory for the weights of a layer moved back, and the number of steps
     /// for I and for R; null and 0: the weights are read in place.
     char *moved = nullptr;

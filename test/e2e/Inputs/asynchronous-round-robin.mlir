@@ -104,3 +104,36 @@ pipe.schedule @by_hand of @equal versions<forward = live, backward = live> {
     }
   }
 }
+
+// One replica runs a forward in front of the step, the other behind it.
+pipe.plan @in_shares of @gpt on @machine microbatches(2) {
+  pipe.stage @front [@wte, @h0] on [0, 1]
+  pipe.stage @back [@h1, @ln_f] on 2
+}
+pipe.schedule @unlike of @in_shares versions<"pipemare"> {
+  pipe.rank 0 {
+    pipe.repeat %t {
+      pipe.for %i = 0 to 2 { pipe.forward @front[%t * 2 + %i] }
+      pipe.for %i = 0 to 2 { pipe.backward @front[%t * 2 + %i] }
+      pipe.step @front[%t]
+    }
+  }
+  pipe.rank 1 {
+    pipe.forward @front[0]
+    pipe.repeat %t {
+      pipe.forward @front[%t * 2 + 1]
+      pipe.for %i = 0 to 2 { pipe.backward @front[%t * 2 + %i] }
+      pipe.forward @front[%t * 2 + 2]
+      pipe.step @front[%t]
+    }
+  }
+  pipe.rank 2 {
+    pipe.repeat %t {
+      pipe.for %i = 0 to 2 {
+        pipe.forward @back[%t * 2 + %i]
+        pipe.backward @back[%t * 2 + %i]
+      }
+      pipe.step @back[%t]
+    }
+  }
+}
