@@ -244,9 +244,9 @@ TEST(ShardedState, AdaptiveRunsChangeTheSchedule) {
   EXPECT_TRUE(simulateProgram(values.problem, values.program).complete);
   TemporaryFile data;
   data.write(sampleText());
-  const Outcome outcome =
-      run(program, {"--data", data.path, "--adapt", "on", "--iterations", "2"});
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(runProgram(program, {"--data", data.path, "--adapt", "on",
+                                 "--iterations", "2", "--quiet"}),
+            0);
   // Schedules in turn are one after another.
   EXPECT_EQ(runProgram(program, {"--verify", "--quiet", "--schedule",
                                  "pipeline:1,second:1"}),
