@@ -129,25 +129,26 @@ def try_case(tools: Toolbox, limits: list[Limit], features: list[Feature]) -> Re
         feature.plan(plan)
     folder = tools.folder / hashlib.sha256(name.encode()).hexdigest()[:12]
     run = Run(tools, folder, plan)
-    limit = next((limit for limit in limits if limit.covers([feature.name for feature in features])), None)
+    covering = [limit for limit in limits if limit.covers([feature.name for feature in features])]
     try:
         attempt(run, features)
     except Stopped as error:
         first = error.output.splitlines()[0] if error.output else ""
-        at_run = first.startswith("error: ")
+        # Flags of a run, and options of a command that contradict each other, have
+        # no place in a file.
+        at_run = first.startswith("error: ") or (error.status == 2 and first.startswith("rondo: error: --"))
         if error.status not in (1, 2):
-            return Result(name, "failed", f"status {error.status}: {error}", limit)
+            return Result(name, "failed", f"status {error.status}: {error}")
         if not PLACE.match(first) and not at_run:
-            return Result(name, "failed", f"an error without a place: {error}", limit)
-        if limit is None:
-            return Result(name, "failed", f"refused, which {PAGE.name} does not say: {error}")
-        if limit.words not in error.output:
-            return Result(name, "failed", f"{PAGE.name}:{limit.line} has other words: {error}", limit)
-        shutil.rmtree(folder)
-        return Result(name, "refused", first, limit)
+            return Result(name, "failed", f"an error without a place: {error}")
+        for limit in covering:
+            if limit.words in error.output:
+                shutil.rmtree(folder)
+                return Result(name, "refused", first, limit)
+        return Result(name, "failed", f"refused, but no row of {PAGE.name} has these words: {error}")
     except (Wrong, OSError, ValueError, KeyError, IndexError, AssertionError) as error:
-        return Result(name, "failed", f"{type(error).__name__}: {error}", limit)
-    if limit is not None:
+        return Result(name, "failed", f"{type(error).__name__}: {error}")
+    for limit in covering:
         return Result(name, "failed", f"works, but {PAGE.name}:{limit.line} says that it is refused", limit)
     shutil.rmtree(folder)
     return Result(name, "works")
