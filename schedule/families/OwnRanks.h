@@ -1,5 +1,4 @@
-//===- OwnRanks.h - Overlapping iterations, several stages a rank -*- C++
-//-*-===//
+//===- OwnRanks.h - Chunks of overlapping iterations ------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Families whose iterations overlap, and the depths of the search, order stages
