@@ -49,16 +49,36 @@ static std::string llamaText(const runtime::LlamaDesc &llama) {
   return text;
 }
 
+/// The sizes of a custom layer that states several.
+static std::string sizesText(const runtime::CustomDesc &custom) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << ", " << custom.numSizes << ", {";
+  llvm::interleave(
+      llvm::ArrayRef(custom.sizes).take_front(custom.numSizes), os,
+      [&](const runtime::CustomSizes &sizes) {
+        os << "\n      {" << sizes.samples << ", " << sizes.savedForInputGrad
+           << ", " << sizes.savedForWeightGrad << ", "
+           << sizes.keptForWeightGrad << ", " << sizes.output << ", "
+           << sizes.outputWithoutGrad << ", " << sizes.workspace << ", "
+           << sizes.backwardWorkspace << ", {" << sizes.flops.forward << ", "
+           << sizes.flops.inputGrad << ", " << sizes.flops.weightGrad << "}}";
+      },
+      ",");
+  os << "}";
+  return text;
+}
+
 /// The last fields of a custom layer, which most do not have.
 static std::string partsText(const runtime::CustomDesc &custom) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (custom.numTensors == 0 && custom.frozenBytes == 0 &&
-      custom.numStreams == 0)
+      custom.numStreams == 0 && custom.numSizes == 0)
     return text;
   os << ", " << custom.numTensors << ", " << custom.frozenBytes << ", "
      << custom.numStreams;
-  if (custom.numStreams == 0)
+  if (custom.numStreams == 0 && custom.numSizes == 0)
     return text;
   static const char *const types[] = {"Fp32", "Int32", "Uint8"};
   os << ", {";
@@ -76,6 +96,8 @@ static std::string partsText(const runtime::CustomDesc &custom) {
       },
       ",");
   os << "}";
+  if (custom.numSizes > 0)
+    os << sizesText(custom);
   return text;
 }
 

@@ -47,6 +47,9 @@ Result<Problem> problemOf(PlanOp plan);
 mlir::FailureOr<Problem> buildProblem(ScheduleOp op);
 /// A problem of its plan, with the schedule's policies where it has any.
 mlir::FailureOr<Problem> withPoliciesOf(ScheduleOp op, const Problem &problem);
+/// The policies of a window's stages, as a schedule states them: one if all
+/// stages have the same, as families have. Null for a single iteration.
+mlir::ArrayAttr versionsOf(mlir::Builder &builder, const Problem &window);
 /// Iterations that are under way at once in a schedule's order.
 mlir::FailureOr<int64_t> iterationsUnderWay(ScheduleOp op);
 
@@ -62,6 +65,9 @@ std::vector<int64_t> deviceBytes(PlanOp plan);
 /// Whether a stage has weights. The layers of a timed model may have none;
 /// what a program holds in addition to activations is then unknown.
 bool declaresWeights(PlanOp plan);
+
+/// The stages that share a weight, ascending; empty if none do.
+std::vector<int32_t> tiedStages(PlanOp plan);
 
 /// The collectives of an iteration, without times; empty if no stage has
 /// weights.

@@ -76,17 +76,43 @@ void rondo::pipe::takeState(PlanOp plan, Problem &problem) {
   }
 }
 
+/// The most replicas of a stage that divide the samples of a micro-batch; 0 if
+/// stages have some but not all of their ranks in common, so that no group of
+/// ranks can take other stages, or if they state shares.
+static int64_t mostReplicasOfGroups(PlanOp plan) {
+  int64_t most = 1;
+  llvm::DenseMap<int64_t, StageOp> known;
+  for (StageOp stage : plan.getStages()) {
+    if (!stage.getRoundRobin())
+      most = std::max(most, int64_t(stage.getRanks().size()));
+    StageOp first;
+    for (int64_t rank : stage.getRanks())
+      if (StageOp other = known.lookup(rank))
+        first = other;
+    if (stage.getShares() ||
+        (first && !llvm::equal(first.getRanks(), stage.getRanks())))
+      return 0;
+    for (int64_t rank : stage.getRanks())
+      known[rank] = stage;
+  }
+  return most;
+}
+
 std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
-  // Stages with several replicas stay as they are.
-  if (plan.getReplicas().isReplicated())
+  const int64_t replicas = mostReplicasOfGroups(plan);
+  if (replicas == 0)
     return {};
   std::string options;
   if (plan.isChain())
     options += " --placement auto";
-  const bool hasCustom =
-      llvm::any_of(plan.lookupModel().getLayers(),
-                   [](LayerOp layer) { return bool(layer.getCustomAttr()); });
-  if (!hasCustom && plan.getSamplesOfMicrobatch() != 1)
+  const bool isOfOneSize =
+      llvm::any_of(plan.lookupModel().getLayers(), [](LayerOp layer) {
+        const CustomAttr custom = layer.getCustomAttr();
+        return custom && custom.getSamples().size() < 2;
+      });
+  // Timed layers have a size of micro-batches that is not known.
+  const int64_t samples = plan.getSamplesOfMicrobatch();
+  if (!isOfOneSize && (samples == 0 || samples > replicas))
     options += " --microbatches LIST";
   return options;
 }
@@ -264,8 +290,10 @@ Result<Problem> rondo::pipe::problemOf(PlanOp plan) {
   addCluster(plan.lookupCluster(), problem);
   addStages(plan, problem);
   addShards(plan, problem);
-  if (declaresWeights(plan))
+  if (declaresWeights(plan)) {
     takeState(plan, problem);
+    problem.tiedStages = tiedStages(plan);
+  }
   if (std::optional<Fault> fault = problem.check())
     return std::move(*fault);
   return problem;

@@ -3,6 +3,7 @@
 
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
+#include "kinds/Counts.h"
 #include "schedule/program/WaitBlocks.h"
 #include "schedule/transforms/Iterations.h"
 
@@ -35,6 +36,22 @@ policiesOf(ScheduleOp op, const Problem &problem) {
   if (policies.size() == 1)
     policies.resize(problem.numStages(), policies.front());
   return policies;
+}
+
+ArrayAttr rondo::pipe::versionsOf(Builder &builder, const Problem &window) {
+  if (window.iterations == 1)
+    return {};
+  std::vector<VersionPolicy> policies = window.versions;
+  if (policies.empty())
+    policies.push_back(synchronousPolicy);
+  if (llvm::all_of(policies, [&](const VersionPolicy &policy) {
+        return policy == policies.front();
+      }))
+    policies.resize(1);
+  return builder.getArrayAttr(llvm::to_vector(
+      llvm::map_range(policies, [&](const VersionPolicy &policy) -> Attribute {
+        return VersionsAttr::get(builder.getContext(), policy);
+      })));
 }
 
 /// Far more than any cluster has stages: a larger number is probably a typing
@@ -101,20 +118,21 @@ FailureOr<Problem> rondo::pipe::withPoliciesOf(ScheduleOp op,
 static LogicalResult checkStagesOverlap(ScheduleOp op, const Problem &problem) {
   for (auto [number, stage] : llvm::enumerate(op.lookupPlan().getStages())) {
     const Replica &replica = *problem.replicas.of(number).begin();
-    if (!replica.isRoundRobin() && !replica.isSharded())
+    std::string why;
+    if (problem.microbatches % replica.turns != 0)
+      why = " assigns " + countOf(problem.microbatches, "micro-batch") +
+            " of each iteration to " + std::to_string(replica.turns) +
+            " replicas in turn, and every iteration begins at the first "
+            "replica; give the plan a multiple of " +
+            countOf(replica.turns, "micro-batch") + ", leave out `round_robin`";
+    else if (replica.isSharded())
+      why = " shards its state; leave out sharded";
+    else
       continue;
     return op.emitError()
-               .append(
-                   "iterations of @", op.getSymName(), " overlap, but stage @",
-                   stage.getSymName(),
-                   replica.isRoundRobin()
-                       ? " assigns micro-batches to its replicas; leave out "
-                         "`round_robin`, so that they share the samples of "
-                         "each "
-                         "micro-batch"
-                       : " shards its state; leave out sharded",
-                   ", or let iterations drain, as with "
-                   "family<\"1f1b\">")
+               .append("iterations of @", op.getSymName(),
+                       " overlap, but stage @", stage.getSymName(), why,
+                       ", or let iterations drain, as with family<\"1f1b\">")
                .attachNote(stage.getLoc())
            << "stage @" << stage.getSymName() << " is on "
            << stage.describeRanks();

@@ -5,6 +5,7 @@
 #define RONDO_DIALECT_PIPE_H
 
 #include "kinds/Buffers.h"
+#include "runtime/model/layer.h"
 #include "schedule/model/Action.h"
 #include "schedule/model/Problem.h"
 #include "schedule/program/Program.h"
@@ -22,10 +23,6 @@
 #include <map>
 #include <optional>
 #include <string>
-
-namespace rondo::runtime {
-struct LayerDesc;
-} // namespace rondo::runtime
 
 namespace rondo::pipe {
 class ClusterOp;
@@ -61,7 +58,7 @@ std::optional<LinearIndex> linearIndex(mlir::AffineMap map);
 inline constexpr int64_t maxLoopBound = int64_t(1) << 30;
 inline constexpr int64_t maxIndexFactor = int64_t(1) << 24;
 
-/// Times of a layer that states none.
+/// Times and sizes of a layer that states none.
 inline constexpr int64_t noTime[] = {0};
 
 /// The most schedules of an adaptive executable that names no number.

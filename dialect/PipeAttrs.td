@@ -178,24 +178,53 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     `loss = true`: the layer writes the loss. `forward_flops` and the like are
     used to estimate times that were not measured.
 
+    Without `samples`, these sizes are for a micro-batch as the model states it.
+    With it, they are for micro-batches of these numbers of samples, ascending:
+    each is a list by these, or a number that holds for all. Plans then have
+    micro-batches of any of these numbers. With `by_sample = true` replicas may
+    also divide a micro-batch, into shares of these numbers: what a sample gives
+    depends on no other sample, and inputs and output have the samples one after
+    another.
+
+    ```mlir
+    custom<body = "mlp", samples = [1, 2, 4], by_sample = true, weight_bytes = 3200,
+           saved_for_weight_grad_bytes = [1280, 2560, 5120], output_bytes = [512, 1024, 2048]>
+    ```
+
     `tensors` is how many the weights are divided into; 16 or fewer need not be
     stated. The last `frozen_weight_bytes` of the weights are not trained: they
     have neither gradients nor moments.
   }];
   let parameters = (ins Pipe_Text:$body,
       Pipe_NumbersParameter:$parameters,
+      Pipe_NumbersParameter:$samples, Pipe_BoolParameter:$by_sample,
       Pipe_OrElse<"0">:$weight_bytes,
-      Pipe_OrElse<"0">:$saved_for_input_grad_bytes,
-      Pipe_OrElse<"0">:$saved_for_weight_grad_bytes,
-      Pipe_OrElse<"0">:$kept_for_weight_grad_bytes,
-      Pipe_OrElse<"0">:$output_bytes, Pipe_OrElse<"0">:$workspace_bytes,
-      Pipe_OrElse<"0">:$backward_workspace_bytes,
-      Pipe_OrElse<"0">:$output_without_grad_bytes,
+      Pipe_SizesParameter:$saved_for_input_grad_bytes,
+      Pipe_SizesParameter:$saved_for_weight_grad_bytes,
+      Pipe_SizesParameter:$kept_for_weight_grad_bytes,
+      Pipe_SizesParameter:$output_bytes, Pipe_SizesParameter:$workspace_bytes,
+      Pipe_SizesParameter:$backward_workspace_bytes,
+      Pipe_SizesParameter:$output_without_grad_bytes,
       Pipe_LayerDataParameter:$data, Pipe_BoolParameter:$loss,
-      Pipe_OrElse<"0">:$forward_flops, Pipe_OrElse<"0">:$input_grad_flops,
-      Pipe_OrElse<"0">:$weight_grad_flops,
+      Pipe_SizesParameter:$forward_flops, Pipe_SizesParameter:$input_grad_flops,
+      Pipe_SizesParameter:$weight_grad_flops,
       Pipe_StreamsParameter:$streams, Pipe_OrElse<"0">:$tensors,
       Pipe_OrElse<"0">:$frozen_weight_bytes);
+  let extraClassDeclaration = fieldsDeclaration # [{
+    /// Lists by size, in the order of verification and of CustomSizes.
+    std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 10>
+    getListsBySize() const;
+    /// How many sizes it states: for each of `samples`, or the model's own.
+    size_t getNumSizes() const {
+      return std::max<size_t>(getSamples().size(), 1);
+    }
+    /// The sizes for `samples` samples; none if it does not state them. Without
+    /// a list they are the same for all.
+    std::optional<::rondo::runtime::CustomSizes>
+    findSizes(int64_t samples) const;
+    /// `1, 2 and 4 samples`.
+    std::string describeSamples() const;
+  }];
 }
 
 def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {

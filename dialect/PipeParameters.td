@@ -67,6 +67,14 @@ class Pipe_TimesParameter<string earlier>
   let defaultValue = "noTime";
 }
 
+/// `1`, or `[1, 2]`; 0 if it is left out.
+def Pipe_SizesParameter
+    : ArrayRefParameter<"int64_t", "a number, or one for each of `samples`"> {
+  let parser = "parseTimes($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+  let defaultValue = "noTime";
+}
+
 /// A keyword of an enum as a field of a struct.
 class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
   let parser = "parseWord<" # info.cppNamespace # "::" # info.className #

@@ -172,10 +172,13 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     std::optional<ModelSizes> getSizes();
     /// Samples of a micro-batch as the model states them; 0 if it does not.
     int64_t getStatedSamples();
-    /// The first layer that states its sizes for the model's batch, so that no
-    /// micro-batch has another number of samples; null if there is none. Timed
-    /// layers alone state what all samples take, however many these are.
+    /// The first layer that states its sizes for the model's batch alone, so
+    /// that no micro-batch has another number of samples; null if there is none.
+    /// Timed layers alone state what all samples take, however many these are.
     LayerOp findLayerOfOneSize();
+    /// The first custom layer that does not state its sizes for this number of
+    /// samples, among those that state several; null if there is none.
+    LayerOp findLayerWithoutSize(int64_t samples);
   }];
 }
 

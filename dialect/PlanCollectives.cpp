@@ -60,6 +60,24 @@ static std::vector<Collective> replicaSums(PlanOp plan,
   return sums;
 }
 
+std::vector<int32_t> rondo::pipe::tiedStages(PlanOp plan) {
+  ModelOp model = plan.lookupModel();
+  if (!model.getSizes() || !model.getSizes()->tied)
+    return {};
+  // The embedding and the head share the weight.
+  llvm::StringMap<LayerData> data;
+  for (LayerOp layer : model.getLayers())
+    data[layer.getSymName()] = layer.getData();
+  std::vector<int32_t> shared;
+  for (auto [s, stage] : llvm::enumerate(plan.getStages()))
+    if (llvm::any_of(stage.getLayers().getAsRange<FlatSymbolRefAttr>(),
+                     [&](FlatSymbolRefAttr layer) {
+                       return data[layer.getValue()] != LayerData::None;
+                     }))
+      shared.push_back(static_cast<int32_t>(s));
+  return shared.size() > 1 ? shared : std::vector<int32_t>();
+}
+
 std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
   if (!declaresWeights(plan))
     return {};
@@ -70,26 +88,14 @@ std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
   for (int32_t replica = 0; replica < replicas.size(); ++replica)
     norm.replicas.push_back(replica);
 
-  ModelOp model = plan.lookupModel();
-  if (model.getSizes() && model.getSizes()->tied) {
+  if (const std::vector<int32_t> shared = tiedStages(plan); !shared.empty()) {
     Collective tied;
     tied.kind = rondo::CollectiveKind::TiedGradients;
-    tied.tensor = model.getArchitecture()->getTiedTensor().str();
-    // The embedding and the head, which share the weight.
-    llvm::StringMap<LayerData> data;
-    for (LayerOp layer : model.getLayers())
-      data[layer.getSymName()] = layer.getData();
-    std::vector<bool> isShared(replicas.numStages());
-    for (auto [s, stage] : llvm::enumerate(plan.getStages()))
-      for (FlatSymbolRefAttr layer :
-           stage.getLayers().getAsRange<FlatSymbolRefAttr>())
-        if (data[layer.getValue()] != LayerData::None)
-          isShared[s] = true;
+    tied.tensor = plan.lookupModel().getArchitecture()->getTiedTensor().str();
     for (int32_t replica = 0; replica < replicas.size(); ++replica)
-      if (isShared[replicas[replica].stage])
+      if (llvm::is_contained(shared, replicas[replica].stage))
         tied.replicas.push_back(replica);
-    if (llvm::count(isShared, true) > 1)
-      collectives.push_back(std::move(tied));
+    collectives.push_back(std::move(tied));
   }
   collectives.push_back(std::move(norm));
   return collectives;

@@ -65,7 +65,10 @@ template <typename Op> llvm::SmallVector<Op, 0> opsOf(mlir::Region &region) {
   return llvm::to_vector<0>(region.getOps<Op>());
 }
 
-/// A plan of a model with layers of one size does not state samples.
+/// The next step if a custom layer lacks its sizes for this number of samples.
+std::string adviceForSize(CustomAttr custom, int64_t samples);
+/// A plan of a model with layers of one size does not state samples, and one of
+/// layers that state several has one of these.
 mlir::LogicalResult verifySamples(PlanOp plan, ModelOp model);
 /// Checks the replicas of a stage without its plan: ranks, shares and buffers.
 mlir::LogicalResult verifyReplicas(StageOp stage);

@@ -177,29 +177,83 @@ static std::string adviceForWholeOnes(StageOp stage, PlanOp plan) {
   return text;
 }
 
-/// A body from outside takes whole micro-batches.
+/// The body of a layer takes whole micro-batches, or states its sizes for each
+/// replica's share.
+static LogicalResult verifyBody(StageOp stage, PlanOp plan, LayerOp layer) {
+  const CustomAttr custom = layer.getCustomAttr();
+  const StringRef name = layer.getSymName();
+  if (custom.getBySample()) {
+    for (const Share &share : stage.sharesOf(plan.getSamplesOfMicrobatch())) {
+      if (share.samples < 1 || custom.findSizes(share.samples))
+        continue;
+      InFlightDiagnostic error =
+          stage.emitError()
+          << "stage @" << stage.getSymName() << " has a replica that takes "
+          << rondo::countOf(share.samples, "sample")
+          << " of a micro-batch, but layer @" << name
+          << " states its sizes for " << custom.describeSamples()
+          << ": give each replica one of these, as in `[RANK: SAMPLES, ...]`, "
+             "or "
+          << adviceForSize(custom, share.samples);
+      error.attachNote(layer.getLoc()) << "layer @" << name << " is here";
+      return error;
+    }
+    return success();
+  }
+  InFlightDiagnostic error = stage.emitError()
+                             << "stage @" << stage.getSymName() << " has "
+                             << stage.getRanks().size() << " replicas";
+  if (stage.getSharded())
+    error << " that divide the samples of each micro-batch, since it is "
+             "sharded";
+  error << ", but the body of layer @" << name
+        << " takes whole micro-batches only: ";
+  if (stage.getLayers().size() > 1)
+    error << "put the layer in a stage of its own on one rank, or ";
+  error << adviceForWholeOnes(stage, plan)
+        << ", or let it divide them by `samples = [...]` and `by_sample = "
+           "true` in the layer";
+  error.attachNote(layer.getLoc()) << "layer @" << name << " is here";
+  return error;
+}
+
+/// Shards are equal parts of weights and of gradients, so all weights of a
+/// sharded stage have gradients. The place of a shared weight in a custom layer
+/// is known to its body alone.
+static LogicalResult verifyState(StageOp stage, ModelOp model, LayerOp layer) {
+  const CustomAttr custom = layer.getCustomAttr();
+  const std::optional<ModelSizes> sizes = model.getSizes();
+  const bool isShared =
+      sizes && sizes->tied && custom.getData() != LayerData::None;
+  if (!stage.getSharded() || (custom.getFrozenWeightBytes() == 0 && !isShared))
+    return success();
+  InFlightDiagnostic error =
+      stage.emitError() << "stage @" << stage.getSymName()
+                        << " is sharded, but layer @" << layer.getSymName();
+  if (isShared)
+    error << " is custom and shares a weight with another layer, whose place "
+             "only its body knows: ";
+  else
+    error << " has frozen weights, which have no gradients to shard: ";
+  error << "leave out `sharded`";
+  if (stage.getLayers().size() > 1)
+    error << ", or put the layer in a stage of its own without it";
+  error.attachNote(layer.getLoc())
+      << "layer @" << layer.getSymName() << " is here";
+  return error;
+}
+
+/// Checks the custom layers of a stage that divides samples.
 static LogicalResult verifyBodies(StageOp stage, PlanOp plan, ModelOp model) {
-  const size_t replicas = stage.getRanks().size();
-  if (replicas == 1 || stage.getRoundRobin())
+  if (stage.getRanks().size() == 1 || stage.getRoundRobin())
     return success();
   for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
     auto layer = cast_or_null<LayerOp>(
         SymbolTable::lookupSymbolIn(model, name.getAttr()));
-    if (!layer || !layer.getCustomAttr())
-      continue;
-    InFlightDiagnostic error = stage.emitError()
-                               << "stage @" << stage.getSymName() << " has "
-                               << replicas << " replicas";
-    if (stage.getSharded())
-      error << " that divide the samples of each micro-batch, since it is "
-               "sharded";
-    error << ", but the body of layer " << name
-          << " takes whole micro-batches only: ";
-    if (stage.getLayers().size() > 1)
-      error << "put the layer in a stage of its own on one rank, or ";
-    error << adviceForWholeOnes(stage, plan);
-    error.attachNote(layer.getLoc()) << "layer " << name << " is here";
-    return error;
+    if (layer && layer.getCustomAttr() &&
+        (failed(verifyBody(stage, plan, layer)) ||
+         failed(verifyState(stage, model, layer))))
+      return failure();
   }
   return success();
 }

@@ -34,15 +34,57 @@ int64_t ModelOp::getStatedSamples() {
 LayerOp ModelOp::findLayerOfOneSize() {
   const bool hasSizes = getSizes().has_value();
   for (LayerOp layer : getLayers())
-    if (layer.getCustomAttr() || (hasSizes && layer.getSyntheticAttr()))
+    if (CustomAttr custom = layer.getCustomAttr();
+        (custom && custom.getSamples().empty()) ||
+        (hasSizes && layer.getSyntheticAttr()))
       return layer;
   return nullptr;
+}
+
+LayerOp ModelOp::findLayerWithoutSize(int64_t samples) {
+  for (LayerOp layer : getLayers())
+    if (CustomAttr custom = layer.getCustomAttr();
+        custom && !custom.getSamples().empty() && !custom.findSizes(samples))
+      return layer;
+  return nullptr;
+}
+
+std::string rondo::pipe::adviceForSize(CustomAttr custom, int64_t samples) {
+  SmallVector<int64_t> all(custom.getSamples());
+  all.insert(llvm::lower_bound(all, samples), samples);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "add " << samples << " to `samples` of the layer, which in an exported "
+     << "model is `export_stages(..., samples=[";
+  llvm::interleaveComma(all, os);
+  os << "])`";
+  return text;
+}
+
+/// Layers that state several sizes have that of the plan's micro-batches.
+static LogicalResult verifyStatedSize(PlanOp plan, ModelOp model) {
+  const int64_t samples = plan.getSamplesOfMicrobatch();
+  LayerOp layer = model.findLayerWithoutSize(samples);
+  if (!layer)
+    return success();
+  const std::string stated = layer.getCustomAttr().describeSamples();
+  InFlightDiagnostic error = plan.emitError()
+                             << "a micro-batch of plan @" << plan.getSymName()
+                             << " has " << rondo::countOf(samples, "sample")
+                             << ", but layer @" << layer.getSymName()
+                             << " states its sizes for " << stated
+                             << ": write samples(N) with one of these after "
+                                "the number of micro-batches, or "
+                             << adviceForSize(layer.getCustomAttr(), samples);
+  error.attachNote(layer.getLoc())
+      << "layer @" << layer.getSymName() << " states its sizes";
+  return error;
 }
 
 LogicalResult rondo::pipe::verifySamples(PlanOp plan, ModelOp model) {
   LayerOp layer = model.findLayerOfOneSize();
   if (!plan.getSamplesAttr() || !layer)
-    return success();
+    return verifyStatedSize(plan, model);
   const int64_t samples = plan.getSamplesAttr().getInt();
   const int64_t stated = model.getStatedSamples();
   InFlightDiagnostic error = plan.emitError()
@@ -60,6 +102,9 @@ LogicalResult rondo::pipe::verifySamples(PlanOp plan, ModelOp model) {
           << (model.getSamplesAttr() ? "samples(" : "batch = ") << samples
           << (model.getSamplesAttr() ? ")" : "")
           << " whose layers state their sizes for it";
+  if (layer.getCustomAttr())
+    error << ", or let the layer state them for several numbers by `samples = "
+             "[...]`";
   error.attachNote(layer.getLoc())
       << "layer @" << layer.getSymName() << " states its sizes";
   return error;
@@ -118,6 +163,28 @@ LogicalResult ModelOp::verify() {
   return getArchitecture()->verifyModel(*this);
 }
 
+/// A layer that states several sizes has that of the model's own micro-batches.
+static LogicalResult verifyOwnSize(ModelOp model, LayerOp layer,
+                                   CustomAttr custom) {
+  const int64_t samples = model.getStatedSamples();
+  if (custom.getSamples().empty() || (samples > 0 && custom.findSizes(samples)))
+    return success();
+  InFlightDiagnostic error = layer.emitError()
+                             << "layer @" << layer.getSymName()
+                             << " states its sizes for "
+                             << custom.describeSamples() << ", but its model ";
+  if (samples > 0)
+    error << "has micro-batches of " << rondo::countOf(samples, "sample")
+          << ": " << adviceForSize(custom, samples);
+  else
+    error << "does not say how many samples a micro-batch has: write "
+             "samples(N) after @"
+          << model.getSymName();
+  error.attachNote(model.getLoc())
+      << "model @" << model.getSymName() << " is here";
+  return error;
+}
+
 /// What layers read of streams: only models that state their samples have them,
 /// and layers that read the same one declare the same.
 static LogicalResult verifyStreams(ModelOp model) {
@@ -132,6 +199,8 @@ static LogicalResult verifyStreams(ModelOp model) {
              << "only custom layers state their sizes for a number of samples: "
                 "leave out samples";
     const CustomAttr custom = layer.getCustomAttr();
+    if (custom && failed(verifyOwnSize(model, layer, custom)))
+      return failure();
     if (!custom || custom.getStreams().empty())
       continue;
     if (!model.getSamplesAttr())
@@ -368,6 +437,118 @@ static LogicalResult verifyFrozen(Operation *op, CustomAttr custom) {
                          << " bytes, or nothing";
 }
 
+std::array<std::pair<const char *, ArrayRef<int64_t>>, 10>
+CustomAttr::getListsBySize() const {
+  return {{{"saved_for_input_grad_bytes", getSavedForInputGradBytes()},
+           {"saved_for_weight_grad_bytes", getSavedForWeightGradBytes()},
+           {"kept_for_weight_grad_bytes", getKeptForWeightGradBytes()},
+           {"output_bytes", getOutputBytes()},
+           {"output_without_grad_bytes", getOutputWithoutGradBytes()},
+           {"workspace_bytes", getWorkspaceBytes()},
+           {"backward_workspace_bytes", getBackwardWorkspaceBytes()},
+           {"forward_flops", getForwardFlops()},
+           {"input_grad_flops", getInputGradFlops()},
+           {"weight_grad_flops", getWeightGradFlops()}}};
+}
+
+std::optional<rondo::runtime::CustomSizes>
+CustomAttr::findSizes(int64_t samples) const {
+  const ArrayRef<int64_t> all = getSamples();
+  const size_t place = llvm::find(all, samples) - all.begin();
+  if (!all.empty() && place == all.size())
+    return std::nullopt;
+  auto at = [&](ArrayRef<int64_t> list) {
+    return list.size() == 1 ? list.front() : list[place];
+  };
+  const auto lists = getListsBySize();
+  return rondo::runtime::CustomSizes{
+      samples,
+      at(lists[0].second),
+      at(lists[1].second),
+      at(lists[2].second),
+      at(lists[3].second),
+      at(lists[4].second),
+      at(lists[5].second),
+      at(lists[6].second),
+      {at(lists[7].second), at(lists[8].second), at(lists[9].second)}};
+}
+
+std::string CustomAttr::describeSamples() const {
+  const ArrayRef<int64_t> all = getSamples();
+  std::string text;
+  for (auto [k, samples] : llvm::enumerate(all))
+    text += (k == 0                ? ""
+             : k + 1 == all.size() ? " and "
+                                   : ", ") +
+            std::to_string(samples);
+  return text + (all.size() == 1 && all.front() == 1 ? " sample" : " samples");
+}
+
+/// Each list has a number for each size, or one for all.
+static LogicalResult verifyLists(Operation *op, CustomAttr custom) {
+  const ArrayRef<int64_t> samples = custom.getSamples();
+  if (samples.size() > rondo::runtime::maxLayerSizes)
+    return op->emitError() << "samples has " << samples.size()
+                           << " numbers; the maximum is "
+                           << rondo::runtime::maxLayerSizes;
+  if (!samples.empty() &&
+      (samples.front() < 1 ||
+       !llvm::is_sorted(samples, std::less_equal<int64_t>())))
+    return op->emitError() << "samples must be numbers from 1 on, ascending";
+  for (auto [name, list] : custom.getListsBySize()) {
+    for (int64_t number : list)
+      if (failed(verifyFigures(op, Figure{name, number})))
+        return failure();
+    if (list.size() == 1 || (!list.empty() && list.size() == samples.size()))
+      continue;
+    if (samples.empty())
+      return op->emitError()
+             << name << " has " << rondo::countOf(list.size(), "number")
+             << ", but the layer does not say for which numbers of samples: "
+                "add samples = [...]";
+    return op->emitError() << name << " has "
+                           << rondo::countOf(list.size(), "number") << " for "
+                           << rondo::countOf(samples.size(), "number")
+                           << " of samples (samples)";
+  }
+  return success();
+}
+
+/// Replicas divide outputs sample by sample.
+static LogicalResult verifyBySample(Operation *op, CustomAttr custom) {
+  if (!custom.getBySample())
+    return success();
+  if (custom.getSamples().empty())
+    return op->emitError()
+           << "by_sample = true lets replicas divide micro-batches, but the "
+              "layer states its sizes for whole ones alone: add samples = "
+              "[...]";
+  int64_t ofOne = -1;
+  for (int64_t samples : custom.getSamples()) {
+    const rondo::runtime::CustomSizes sizes = *custom.findSizes(samples);
+    if (sizes.outputWithoutGrad != 0)
+      return op->emitError()
+             << "by_sample = true needs an output that has the samples one "
+                "after another, but its last "
+             << sizes.outputWithoutGrad
+             << " bytes have no gradient: leave out one";
+    if (sizes.output % samples == 0 &&
+        (ofOne < 0 || sizes.output / samples == ofOne)) {
+      ofOne = sizes.output / samples;
+      continue;
+    }
+    InFlightDiagnostic error = op->emitError()
+                               << "by_sample = true needs an output of equal "
+                                  "size for each sample, but output_bytes is "
+                               << sizes.output << " for "
+                               << rondo::countOf(samples, "sample");
+    if (ofOne >= 0)
+      error << ", not " << ofOne << " for each";
+    return error;
+  }
+  return success();
+}
+
 LogicalResult CustomAttr::verifyLayer(Operation *op) const {
   const StringRef body = getBody();
   auto isPart = [](char c) { return llvm::isAlnum(c) || c == '_'; };
@@ -378,20 +559,17 @@ LogicalResult CustomAttr::verifyLayer(Operation *op) const {
                               "beginning with a digit";
   if (failed(verifyFigures(
           op, {{"weight_bytes", getWeightBytes()},
-               {"saved_for_input_grad_bytes", getSavedForInputGradBytes()},
-               {"saved_for_weight_grad_bytes", getSavedForWeightGradBytes()},
-               {"kept_for_weight_grad_bytes", getKeptForWeightGradBytes()},
-               {"output_bytes", getOutputBytes()},
-               {"workspace_bytes", getWorkspaceBytes()},
-               {"backward_workspace_bytes", getBackwardWorkspaceBytes()},
-               {"output_without_grad_bytes", getOutputWithoutGradBytes()},
-               {"forward_flops", getForwardFlops()},
-               {"input_grad_flops", getInputGradFlops()},
-               {"weight_grad_flops", getWeightGradFlops()},
                {"tensors", getTensors()},
                {"frozen_weight_bytes", getFrozenWeightBytes()}})) ||
-      failed(
-          verifyWithoutGrad(op, getOutputWithoutGradBytes(), getOutputBytes())))
+      failed(verifyLists(op, *this)))
+    return failure();
+  for (size_t k = 0; k < getNumSizes(); ++k) {
+    const rondo::runtime::CustomSizes sizes =
+        *findSizes(getSamples().empty() ? 0 : getSamples()[k]);
+    if (failed(verifyWithoutGrad(op, sizes.outputWithoutGrad, sizes.output)))
+      return failure();
+  }
+  if (failed(verifyBySample(op, *this)))
     return failure();
   if (failed(verifyStreamsOfLayer(op, *this)))
     return failure();

@@ -4,6 +4,7 @@
 #include "lowering/SlotAssignment.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <numeric>
@@ -260,24 +261,32 @@ rondo::assignSlots(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
 
 namespace {
 
-/// The ring of slots of one buffer.
+/// The ring of slots of one buffer. Of a round-robin replica, only every so
+/// many micro-batches have one: those in steps of `stride` from the first.
 struct Ring {
   int64_t slots = 1;
+  int64_t first = -1, stride = 0;
   /// Micro-batches whose buffers are alive, and the pairs (last action of the
   /// buffer, micro-batch) by which they end.
   std::set<int64_t> alive;
   std::multimap<int64_t, int64_t> ends;
 
+  /// Call this for all lives before add().
+  void addIndex(int64_t index) {
+    first = first < 0 ? index : first;
+    stride = std::gcd(stride, std::abs(index - first));
+  }
   /// Adds a life. Two micro-batches that are alive at once must be fewer than
-  /// `slots` apart.
+  /// `slots` strides apart.
   void add(const Life &life) {
     for (; !ends.empty() && ends.begin()->first < life.first;
          ends.erase(ends.begin()))
       alive.erase(ends.begin()->second);
     alive.insert(life.index);
     ends.emplace(life.last, life.index);
-    slots = std::max(slots, *alive.rbegin() - *alive.begin() + 1);
+    slots = std::max(slots, (*alive.rbegin() - *alive.begin()) / step() + 1);
   }
+  int64_t step() const { return std::max<int64_t>(stride, 1); }
 };
 
 } // namespace
@@ -288,6 +297,8 @@ rondo::assignRings(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
   sortByFirst(lives, positions);
   std::map<int32_t, Ring> rings;
   for (const Life &life : lives)
+    rings[life.buffer].addIndex(life.index);
+  for (const Life &life : lives)
     rings[life.buffer].add(life);
   std::vector<NeededPool> needed;
   for (const auto &[buffer, ring] : rings) {
@@ -297,8 +308,11 @@ rondo::assignRings(std::vector<Life> lives, const std::vector<SlotSize> &sizes,
       return tooManySlots(sizes[buffer].rank, slots, sizes[buffer].bytes);
     needed.push_back({sizes[buffer], slots, {buffer}});
     Place &place = program.places[buffer];
-    place.slotOf.resize(slots);
-    std::iota(place.slotOf.begin(), place.slotOf.end(), 0);
+    // Micro-batches of one stride share a place; only one of them has a buffer.
+    const int64_t step = ring.step();
+    place.slotOf.resize(slots * step);
+    for (size_t i = 0; i < place.slotOf.size(); ++i)
+      place.slotOf[i] = static_cast<int32_t>(static_cast<int64_t>(i) / step);
   }
   return needed;
 }

@@ -38,25 +38,6 @@ SinglePlan moduleOfPlan(PlanOp chosen, StringRef planName,
   return result;
 }
 
-/// One policy if all stages have the same, as families have; null for a single
-/// iteration.
-static mlir::ArrayAttr versionsOf(mlir::Builder &builder,
-                                  const Problem &window) {
-  if (window.iterations == 1)
-    return {};
-  std::vector<VersionPolicy> policies = window.versions;
-  if (policies.empty())
-    policies.push_back(synchronousPolicy);
-  if (all_of(policies, [&](const VersionPolicy &policy) {
-        return policy == policies.front();
-      }))
-    policies.resize(1);
-  return builder.getArrayAttr(to_vector(
-      map_range(policies, [&](const VersionPolicy &policy) -> mlir::Attribute {
-        return VersionsAttr::get(builder.getContext(), policy);
-      })));
-}
-
 mlir::FailureOr<ScheduleOp> addSchedule(PlanOp plan, StringRef name,
                                         const Schedule &order,
                                         const Problem &problem) {

@@ -66,6 +66,33 @@ FamilyAttr withArguments(FamilyAttr family, const FamilyArguments &chosen) {
                          list.getDictionary(family.getContext()));
 }
 
+/// What orders the stages of a plan to which a schedule's family does not
+/// apply.
+std::string otherOrders(ScheduleOp schedule, const Problem &problem) {
+  if (problem.iterations > 1) {
+    const StringRef family = schedule.getFamilyAttr().getName();
+    const Family *known = findFamily(family.str());
+    return "`rondo search FILE --iterations 12 --policy " +
+           std::string(known && known->policy ? known->policy : "NAME") +
+           " -o OUT.mlir` orders any stages";
+  }
+  // Families of larger problems take long to write.
+  constexpr int64_t maxTasks = int64_t(1) << 14;
+  std::string names;
+  for (const FamilyChoice &choice : allFamilies()) {
+    if (problem.numTasks() > maxTasks)
+      break;
+    const FamilyResult order = rondo::generate(choice, problem);
+    if (order &&
+        (problem.replicas.areSharded() || !checkSchedule(problem, *order)) &&
+        (!schedule.accumulatesInIndexOrder() ||
+         !checkAccumulation(problem, *order)))
+      names += (names.empty() ? "" : ", ") + std::string(choice.family->name);
+  }
+  return (names.empty() ? "" : "families that apply: " + names + "; ") +
+         "search<effort = 1000> orders any stages";
+}
+
 LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
   FamilyAttr family = schedule.getFamilyAttr();
   if (!family || !schedule.isBodyEmpty())
@@ -81,7 +108,8 @@ LogicalResult GenerateSchedules::generate(ScheduleOp schedule) {
     InFlightDiagnostic error = schedule.emitError()
                                << "family '" << family.getName()
                                << "' does not apply: " << describe(wrong);
-    error.attachNote(plan.getLoc()) << "this is the plan";
+    error.attachNote(plan.getLoc())
+        << "this is the plan; " << otherOrders(schedule, *problem);
     return error;
   };
   if (choice->hasAuto()) {

@@ -113,17 +113,6 @@ static LogicalResult checkMayChange(ExecutableOp executable) {
                        "compile it without --adaptive")
                .attachNote(written.getLoc())
            << "this is the schedule";
-  for (StageOp stage : written.lookupPlan().getStages())
-    if (stage.getSharded())
-      return stage.emitError()
-                 .append("stage @", stage.getSymName(),
-                         " is sharded; an adaptive executable keeps state "
-                         "whole on each rank: leave out `sharded`, or compile "
-                         "schedule @",
-                         written.getSymName(), " without --adaptive")
-                 .attachNote(executable.getLoc())
-             << "executable @" << executable.getSymName()
-             << " chooses among candidates";
   return success();
 }
 

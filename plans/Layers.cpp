@@ -5,6 +5,7 @@
 
 #include "kinds/Counts.h"
 #include "runtime/model/llama_sizes.h"
+#include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -51,22 +52,17 @@ static runtime::StreamDesc describeStream(StreamAttr stream) {
 
 /// The body itself is known to the linker alone.
 static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
-  desc.activationBytes =
-      custom.getSavedForInputGradBytes() + custom.getSavedForWeightGradBytes();
-  desc.inputGradFreesBytes = custom.getSavedForInputGradBytes();
-  desc.inputGradKeepsBytes = custom.getKeptForWeightGradBytes();
-  desc.outputBytes = custom.getOutputBytes();
+  for (int64_t samples : custom.getSamples())
+    desc.custom.sizes[desc.custom.numSizes++] = *custom.findSizes(samples);
+  // A model with a size that is missing is refused by its plan.
+  if (std::optional<runtime::CustomSizes> sizes = custom.findSizes(desc.batch))
+    setSizes(desc, *sizes, /*hasOutput=*/true);
   desc.weightBytes = custom.getWeightBytes();
   desc.custom.name = custom.getBody().data();
   desc.custom.numParameters = custom.getParameters().size();
   desc.custom.parameters = custom.getParameters().data();
-  desc.custom.workspaceBytes = custom.getWorkspaceBytes();
-  desc.custom.backwardWorkspaceBytes = custom.getBackwardWorkspaceBytes();
-  desc.custom.outputWithoutGradBytes = custom.getOutputWithoutGradBytes();
   desc.custom.data = static_cast<runtime::LayerData>(custom.getData());
   desc.custom.hasLoss = custom.getLoss();
-  desc.custom.flops = {custom.getForwardFlops(), custom.getInputGradFlops(),
-                       custom.getWeightGradFlops()};
   desc.custom.numTensors = static_cast<int32_t>(custom.getTensors());
   desc.custom.frozenBytes = custom.getFrozenWeightBytes();
   for (StreamAttr stream : custom.getStreams())
@@ -222,13 +218,10 @@ static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
              figures.getWeightBytes(), figures.getInputGradKeepsBytes()};
   }
   if (CustomAttr custom = layer.getCustomAttr()) {
-    sizes = {custom.getWeightBytes(),
-             custom.getSavedForInputGradBytes(),
-             custom.getSavedForWeightGradBytes(),
-             custom.getKeptForWeightGradBytes(),
-             custom.getOutputBytes(),
-             custom.getWorkspaceBytes(),
-             custom.getBackwardWorkspaceBytes()};
+    sizes = {custom.getWeightBytes()};
+    for (auto [name, list] : custom.getListsBySize())
+      llvm::append_range(StringRef(name).ends_with("_flops") ? flops : sizes,
+                         list);
     const int64_t samples =
         layer->getParentOfType<ModelOp>().getStatedSamples();
     for (StreamAttr stream : custom.getStreams()) {
@@ -236,8 +229,6 @@ static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
       sizes.push_back(
           llvm::SaturatingMultiply(uint64_t(samples), uint64_t(row)));
     }
-    flops = {custom.getForwardFlops(), custom.getInputGradFlops(),
-             custom.getWeightGradFlops()};
   }
   for (int64_t count : flops)
     if (count > maxLayerFlops)
@@ -305,19 +296,19 @@ static LogicalResult checkNumInputs(PlanOp plan) {
 /// Only custom layers leave out a part of an input's gradient.
 static LogicalResult checkInputGrads(PlanOp plan) {
   SmallVector<LayerOp> ops = plan.lookupModel().getLayers();
+  const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
   for (auto [l, inputs] : llvm::enumerate(layerInputs(plan)))
     for (unsigned input : inputs) {
       LayerOp maker = ops[input];
       CustomAttr custom = maker.getCustomAttr();
-      if (!custom || custom.getOutputWithoutGradBytes() == 0 ||
-          ops[l].getCustomAttr())
+      const int64_t withoutGrad = layers[input].custom.outputWithoutGradBytes;
+      if (!custom || withoutGrad == 0 || ops[l].getCustomAttr())
         continue;
       InFlightDiagnostic error =
           maker.emitError()
           << "layer @" << maker.getSymName()
-          << " states output_without_grad_bytes = "
-          << custom.getOutputWithoutGradBytes() << ", but layer @"
-          << ops[l].getSymName()
+          << " states output_without_grad_bytes = " << withoutGrad
+          << ", but layer @" << ops[l].getSymName()
           << " gives the gradient of all of its input; custom layers alone "
              "leave out a part";
       error.attachNote(ops[l].getLoc())
@@ -327,9 +318,42 @@ static LogicalResult checkInputGrads(PlanOp plan) {
   return success();
 }
 
+/// Replicas that divide the samples of a custom layer's input find them one
+/// after another.
+static LogicalResult checkDividedInputs(PlanOp plan) {
+  ModelOp model = plan.lookupModel();
+  SmallVector<LayerOp> ops = model.getLayers();
+  const std::vector<LayerInputs> inputs = layerInputs(plan);
+  for (StageOp stage : plan.getStages()) {
+    const int64_t first = firstLayerOf(stage, model);
+    if (stage.getRoundRobin() || stage.getRanks().size() == 1 ||
+        !ops[first].getCustomAttr())
+      continue;
+    for (unsigned input : inputs[first]) {
+      LayerOp maker = ops[input];
+      const CustomAttr custom = maker.getCustomAttr();
+      if (!custom || custom.getBySample())
+        continue;
+      InFlightDiagnostic error =
+          stage.emitError()
+          << "stage @" << stage.getSymName() << " divides the output of layer @"
+          << maker.getSymName()
+          << " among its replicas, but the layer does not say that it has the "
+             "samples one after another: write by_sample = true and samples = "
+             "[...] into the layer if it has, or `round_robin` after the "
+             "stage's ranks";
+      error.attachNote(maker.getLoc())
+          << "layer @" << maker.getSymName() << " is here";
+      return error;
+    }
+  }
+  return success();
+}
+
 /// Checks that the output of a layer has the size that the next kind takes.
 static LogicalResult checkInputs(PlanOp plan) {
-  if (failed(checkNumInputs(plan)) || failed(checkInputGrads(plan)))
+  if (failed(checkNumInputs(plan)) || failed(checkInputGrads(plan)) ||
+      failed(checkDividedInputs(plan)))
     return failure();
   const std::vector<runtime::LayerDesc> layers = describeLayers(plan);
   SmallVector<LayerOp> ops = plan.lookupModel().getLayers();
@@ -345,7 +369,7 @@ static LogicalResult checkInputs(PlanOp plan) {
                                << "layer @" << maker.getSymName();
     // `made` has the stated size, rounded up.
     if (auto custom = maker.getCustomAttr(); custom && inputs.size() == 1)
-      error << " states output_bytes = " << custom.getOutputBytes()
+      error << " states output_bytes = " << layers[inputs.front()].outputBytes
             << ", but layer @" << ops[l].getSymName() << " takes " << taken
             << ": write output_bytes = " << taken;
     else

@@ -93,8 +93,8 @@ private:
 
 /// The time and memory that one layer adds to a stage.
 struct LayerLoad {
-  /// F, I and W of one micro-batch.
-  int64_t workNs = 0;
+  /// F, I and W of one micro-batch, and F alone.
+  int64_t workNs = 0, forwardNs = 0;
   /// Weights, gradients and moments.
   int64_t stateBytes = 0;
   /// For one micro-batch.

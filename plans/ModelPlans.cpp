@@ -202,6 +202,15 @@ static ChainLayer chainLayer(StringRef name, const LayerFigures &figures,
   return layer;
 }
 
+/// Whether some layer cannot divide the samples of a micro-batch.
+static bool takesWholeOnes(ModelOp model) {
+  return model.findLayerOfOneSize() ||
+         llvm::any_of(model.getLayers(), [](LayerOp layer) {
+           const CustomAttr custom = layer.getCustomAttr();
+           return custom && !custom.getBySample();
+         });
+}
+
 /// See ModelSpace::chain.
 static Result<ChainProblem> makeChain(PlanFactory &factory, int64_t samples,
                                       int64_t microbatchSamples,
@@ -223,9 +232,7 @@ static Result<ChainProblem> makeChain(PlanFactory &factory, int64_t samples,
   ChainProblem chain;
   chain.name = factory.base().getSymName().str();
   chain.microbatches = static_cast<int32_t>(plan.getMicrobatches());
-  // A layer of one size takes whole micro-batches.
-  chain.samples =
-      plan.lookupModel().findLayerOfOneSize() ? 1 : microbatchSamples;
+  chain.samples = takesWholeOnes(plan.lookupModel()) ? 1 : microbatchSamples;
   takeCluster(plan, *problem, chain);
   const std::vector<int64_t> speeds = flopsPerUsOf(plan);
   const int64_t slowest =
@@ -275,6 +282,37 @@ static double leastWorkNs(PlanFactory &factory, int64_t samples,
   return fixed + least;
 }
 
+/// See ModelSpace::leastTimes.
+static std::vector<LeastTimes> leastTimes(PlanFactory &factory, int64_t samples,
+                                          int64_t microbatchSamples) {
+  OwningOpRef<PlanOp> owned = copyOfBase(factory, samples, microbatchSamples);
+  PlanOp plan = *owned;
+  const std::vector<int64_t> speeds = flopsPerUsOf(plan);
+  const std::optional<ModelSizes> sizes = plan.lookupModel().getSizes();
+  std::vector<LeastTimes> all;
+  for (auto [layer, figures] : llvm::zip_equal(
+           plan.lookupModel().getLayers(),
+           layerFigures(plan, llvm::min_element(speeds) - speeds.begin()))) {
+    LeastTimes &least = all.emplace_back(
+        LeastTimes{double(figures.forwardNs), double(figures.inputGradNs),
+                   double(figures.weightGradNs)});
+    LayerCostsAttr costs = layer.getCostsAttr();
+    if (!costs || costs.areOfModelSize())
+      continue;
+    for (int64_t share = 1; share <= microbatchSamples; ++share) {
+      const LayerTimes times =
+          timesFor(costs, share, sizes ? sizes->batch : share);
+      const double parts = double(microbatchSamples) / double(share);
+      least.forwardNs = std::min(least.forwardNs, parts * double(times.ns[0]));
+      least.inputGradNs =
+          std::min(least.inputGradNs, parts * double(times.ns[1]));
+      least.weightGradNs =
+          std::min(least.weightGradNs, parts * double(times.ns[2]));
+    }
+  }
+  return all;
+}
+
 static Result<LaidPlan> makeLaid(PlanFactory &factory, int64_t samples,
                                  const ModelPlan &wanted) {
   OwningOpRef<PlanOp> owned = copyOfBase(factory, samples, wanted.samples);
@@ -319,6 +357,9 @@ ModelSpace rondo::pipe::modelSpace(PlanFactory &factory, int64_t samples) {
   };
   space.leastWorkNs = [&factory, samples](int64_t microbatchSamples) {
     return leastWorkNs(factory, samples, microbatchSamples);
+  };
+  space.leastTimes = [&factory, samples](int64_t microbatchSamples) {
+    return leastTimes(factory, samples, microbatchSamples);
   };
   space.make = [&factory, samples](const ModelPlan &plan) {
     return makeLaid(factory, samples, plan);

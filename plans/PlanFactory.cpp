@@ -100,6 +100,9 @@ ModelOp PlanFactory::resizedModel(int64_t after) {
   if (ArchitectureAttrInterface architecture = model.getArchitectureAttr())
     resized.setArchitectureAttr(
         architecture.withBatch(model.getSizes()->batch * before / after));
+  if (IntegerAttr samples = model.getSamplesAttr())
+    resized.setSamplesAttr(
+        builder.getI64IntegerAttr(samples.getInt() * before / after));
   for (LayerOp layer : resized.getLayers())
     scaleLayer(layer, before, after);
   return resized;

@@ -73,7 +73,8 @@ void resolveStages(PlanOp plan);
 /// all layers in one stage. `samples` are those of an iteration. If the model
 /// has layers of one size, see ModelOp::findLayerOfOneSize(), micro-batches
 /// have as many samples as its batch, whatever a plan of the space says, and
-/// each stage is on one rank. Refers to `factory`.
+/// each stage is on one rank; the latter also if a custom layer is not
+/// `by_sample`. Refers to `factory`.
 ModelSpace modelSpace(PlanFactory &factory, int64_t samples);
 
 /// The plans of the base's model with other stages. The base is resolved, has
@@ -86,8 +87,9 @@ PlanSpace shapeSpace(PlanFactory &factory);
 /// Plans that differ from the base, which is resolved, only in the number and
 /// size of micro-batches. `memoryBytes` limits the arena of each rank, in
 /// addition to what its device has; `hasNorm`: schedules compute the norm of
-/// the gradients. If layers are custom or timed, only the size as written is
-/// known. Refers to `factory`.
+/// the gradients. If layers are timed, or custom and of one size, only the size
+/// as written is known; of other custom layers those that they state. Refers to
+/// `factory`.
 SizedPlans sizedPlans(PlanFactory &factory, int64_t memoryBytes, bool hasNorm);
 
 } // namespace rondo::pipe

@@ -38,13 +38,19 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   if (before == after)
     return std::nullopt;
   ModelOp model = plan.lookupModel();
-  const std::optional<ModelSizes> sizes = model.getSizes();
-  const int64_t samples = sizes ? sizes->batch * before : 0;
+  const int64_t samples = model.getStatedSamples() * before;
   if (samples % after != 0)
     return makeFault<FaultKind::UnevenSamples>(samples, after,
                                                nextDivisors(samples, after));
+  if (LayerOp layer = model.findLayerWithoutSize(samples / after))
+    return makeFault<FaultKind::PlanRefused>(
+        ("layer @" + layer.getSymName() + " states its sizes for " +
+         layer.getCustomAttr().describeSamples() + ", not for " +
+         Twine(samples / after))
+            .str());
   for (LayerOp layer : model.getLayers())
-    if (layer.getCustomAttr())
+    if (CustomAttr custom = layer.getCustomAttr();
+        custom && custom.getSamples().empty())
       return makeFault<FaultKind::BodyOfOneSize>(layer.getSymName().str(),
                                                  before);
   plan.setModelAttr(
@@ -53,18 +59,45 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   return std::nullopt;
 }
 
+/// How a stage of these layers recomputes: its layers that do, no names if all
+/// of them do, null if none does.
+static ArrayAttr recomputeOf(PlanOp plan, ArrayRef<LayerOp> layers,
+                             const ShapeGroups &groups) {
+  Builder builder(plan.getContext());
+  SmallVector<Attribute> names;
+  for (LayerOp layer : layers)
+    if (groups.recomputed.contains(layer.getSymNameAttr()))
+      names.push_back(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
+  if (names.empty())
+    return {};
+  if (names.size() == layers.size())
+    names.clear();
+  return builder.getArrayAttr(names);
+}
+
 /// Puts stages of `begins` in place of the plan's own.
 static void writeStages(PlanOp plan, const ShapeGroups &groups,
                         const std::vector<int32_t> &groupOfStage,
                         const std::vector<int32_t> &begins) {
   plan.getBody().front().clear();
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
-  for (size_t s = 0; s < groupOfStage.size(); ++s)
-    addStage(
-        plan,
-        ArrayRef<LayerOp>(layers).slice(begins[s], begins[s + 1] - begins[s]),
-        groups.ranks[groupOfStage[s]])
-        .setShardedAttr(groups.sharded);
+  bool isFedAgain = false;
+  for (size_t s = 0; s < groupOfStage.size(); ++s) {
+    const ShapeGroup &group = groups.groups[groupOfStage[s]];
+    const auto own =
+        ArrayRef<LayerOp>(layers).slice(begins[s], begins[s + 1] - begins[s]);
+    StageOp stage = addStage(plan, own, group.ranks);
+    if (group.shares)
+      stage.setSharesAttr(group.shares);
+    stage.setRoundRobin(group.isRoundRobin);
+    stage.setShardedAttr(group.sharded);
+    const ArrayAttr recompute = recomputeOf(plan, own, groups);
+    if (recompute)
+      stage.setRecomputeAttr(recompute);
+    const bool isWhole = recompute && recompute.empty();
+    stage.setAcross(groups.isAcross && isWhole && isFedAgain);
+    isFedAgain = isWhole;
+  }
 }
 
 /// Returns the rank of each stage, for `ranks` ranks.
@@ -87,10 +120,42 @@ static bool hasPlacing(PlanOp plan, const ShapeGroups &groups,
   if (shape.placing == Placing::AsWritten)
     return true;
   return llvm::equal(
-      plan.getStages(), ranksOfStages(shape, groups.ranks.size()),
+      plan.getStages(), ranksOfStages(shape, groups.groups.size()),
       [&](StageOp stage, int32_t group) {
-        return llvm::equal(stage.getRanks(), groups.ranks[group]);
+        return llvm::equal(stage.getRanks(), groups.groups[group].ranks);
       });
+}
+
+/// Appends a group with the time of all samples there, by layer, and makes
+/// `bytes` of each layer at least what it takes there. `isEven`: all groups
+/// have the same part of the work in each replica, so times are those of one
+/// device.
+static void addGroup(PlanOp plan, const ShapeGroups &groups,
+                     const ShapeGroup &group, int64_t held, bool isEven,
+                     PartitionInput &input) {
+  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
+  SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
+  int64_t cap = noMemoryCap;
+  std::vector<int64_t> &work = input.workNs.emplace_back(layers.size(), 0);
+  input.bytes.resize(layers.size(), 0);
+  for (auto [replica, rank] : llvm::enumerate(group.ranks)) {
+    cap = std::min<int64_t>(cap, devices[rank].getMemoryBytes());
+    const double part = isEven ? 1 : group.partOfWork(replica);
+    for (auto [l, load] : llvm::enumerate(layerLoads(plan, rank))) {
+      const bool isAgain =
+          groups.recomputed.contains(layers[l].getSymNameAttr());
+      const int64_t ns = load.workNs + (isAgain ? load.forwardNs : 0);
+      work[l] = std::max(work[l], isEven ? ns : int64_t(double(ns) * part));
+      // What is recomputed is held for one micro-batch at a time. Sizes are
+      // checked to have room for all micro-batches.
+      const int64_t activations = (isAgain ? 1 : held) * load.activationBytes;
+      input.bytes[l] =
+          std::max(input.bytes[l], load.stateBytes / group.shards() +
+                                       int64_t(double(activations) *
+                                               group.partOfActivations()));
+    }
+  }
+  input.memoryCaps.push_back(cap);
 }
 
 /// Cuts the layers of `plan`, a copy of `base`; what is wrong, if anything.
@@ -99,25 +164,14 @@ static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
                                       const PlanShape &shape, double &gap) {
   if (!plan.isChain())
     return makeFault<FaultKind::NotAChain>(base.getSymName().str());
-  SmallVector<DeviceOp> devices = plan.lookupCluster().getDevices();
   PartitionInput input;
-  input.rankOfStage = ranksOfStages(shape, groups.ranks.size());
-  for (const SmallVector<int64_t> &ranks : groups.ranks) {
-    int64_t cap = noMemoryCap;
-    for (int64_t rank : ranks)
-      cap = std::min<int64_t>(cap, devices[rank].getMemoryBytes());
-    input.memoryCaps.push_back(cap);
-    input.workNs.emplace_back();
-    input.bytes.clear();
-    const auto shares = static_cast<int64_t>(ranks.size());
-    for (LayerLoad load : layerLoads(plan, ranks.front())) {
-      // Time of all samples, in every group.
-      input.workNs.back().push_back(load.workNs);
-      // Sizes are checked to have room for all micro-batches.
-      input.bytes.push_back(load.stateBytes / groups.shards() +
-                            shape.held * load.activationBytes / shares);
-    }
-  }
+  input.rankOfStage = ranksOfStages(shape, groups.groups.size());
+  const ShapeGroup &first = groups.groups.front();
+  const bool isEven = llvm::all_of(groups.groups, [&](const ShapeGroup &group) {
+    return !group.shares && group.ranks.size() == first.ranks.size();
+  });
+  for (const ShapeGroup &group : groups.groups)
+    addGroup(plan, groups, group, shape.held, isEven, input);
   const Result<Partition> partition = partitionLayers(input, shape.maxLabels);
   if (!partition)
     return partition.fault();
@@ -145,6 +199,9 @@ static Result<ShapedPlan> makeShaped(PlanFactory &factory,
     if (std::optional<Fault> fault =
             cutLayers(plan, factory.base(), groups, shape, shaped.cutGap))
       return std::move(*fault);
+  // Replicas need samples of each micro-batch.
+  if (std::optional<Fault> fault = factory.check(plan))
+    return std::move(*fault);
   resolveStages(plan);
   Result<size_t> id = factory.keep(std::move(owned), shaped.problem);
   if (!id)
@@ -166,7 +223,7 @@ PlanSpace rondo::pipe::shapeSpace(PlanFactory &factory) {
   const ShapeGroups groups = *shapeGroups(base);
   PlanSpace space;
   space.name = base.getSymName().str();
-  space.ranks = groups.ranks.size();
+  space.ranks = groups.groups.size();
   space.layers = base.lookupModel().getLayers().size();
   space.make = [&factory, groups](const PlanShape &shape) {
     return makeShaped(factory, groups, shape);

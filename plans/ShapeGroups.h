@@ -6,36 +6,49 @@
 
 #include "dialect/Pipe.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <vector>
 
 namespace rondo::pipe {
 
-/// The ranks, or groups of ranks, among which the layers of a plan are cut, in
-/// the order of the first stages.
-struct ShapeGroups {
-  /// Each rank of the cluster by itself; or the groups of ranks that share the
-  /// state of their stages.
-  std::vector<llvm::SmallVector<int64_t>> ranks;
-  /// The attribute of every stage; null if none is sharded.
+/// The ranks that have stages together, and how: each of these stages has a
+/// replica on all of them.
+struct ShapeGroup {
+  llvm::SmallVector<int64_t> ranks;
+  /// The attributes of its stages; null and false if a stage is on one rank.
+  mlir::DenseI64ArrayAttr shares;
+  bool isRoundRobin = false;
   ShardedAttr sharded;
 
   /// Ranks that have the state of a stage once together.
   int64_t shards() const {
     return !sharded                  ? 1
            : sharded.getShards() > 0 ? sharded.getShards()
-                                     : int64_t(ranks.front().size());
+                                     : int64_t(ranks.size());
   }
+  /// The part of all work that its replica number `replica` has.
+  double partOfWork(size_t replica) const;
+  /// The part of a micro-batch's activations that it holds at most.
+  double partOfActivations() const;
 };
 
-/// Advice for a plan that cannot be laid out again.
-inline constexpr const char *searchAsWritten =
-    ": `rondo search FILE -o found.json` searches for orders of the plan as "
-    "written";
+/// What plans of other shapes take from a plan: the groups of ranks among which
+/// its layers are cut, in the order of the first stages, and which layers run
+/// their forward again.
+struct ShapeGroups {
+  /// Each rank of the cluster by itself if all stages are on one rank.
+  std::vector<ShapeGroup> groups;
+  llvm::DenseSet<mlir::Attribute> recomputed;
+  /// Stages that recompute begin with what the stage before recomputes, if that
+  /// recomputes all of its layers.
+  bool isAcross = false;
+};
 
-/// Fails with an error if stages are on several ranks, but are not all
-/// sharded in the same way over groups of one size that share no rank.
+/// Fails with an error if stages share some but not all of their ranks, or are
+/// on the same ranks in different ways, or if some recompute across stages and
+/// others that could do not.
 mlir::FailureOr<ShapeGroups> shapeGroups(PlanOp plan);
 
 } // namespace rondo::pipe

@@ -146,15 +146,15 @@ static Result<SizedPlan> makeSized(PlanFactory &factory, int64_t microbatches,
 static std::vector<int64_t> numbersFor(PlanOp plan) {
   const int64_t own = plan.getMicrobatches();
   const int64_t samples = plan.getSamplesOfMicrobatch() * own;
-  const bool knowOneSize =
-      llvm::any_of(plan.lookupModel().getLayers(), [](LayerOp layer) {
-        return layer.getCustomAttr() || layer.getSyntheticAttr();
-      });
-  if (samples == 0 || knowOneSize)
+  ModelOp model = plan.lookupModel();
+  if (samples == 0 || model.findLayerOfOneSize() ||
+      llvm::any_of(model.getLayers(), [](LayerOp layer) {
+        return bool(layer.getSyntheticAttr());
+      }))
     return {own};
   std::vector<int64_t> numbers;
   for (int64_t number = 1; number <= samples; ++number)
-    if (samples % number == 0)
+    if (samples % number == 0 && !model.findLayerWithoutSize(samples / number))
       numbers.push_back(number);
   auto distance = [&](int64_t number) {
     return std::abs(std::log(double(number) / double(own)));

@@ -235,7 +235,8 @@ std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
     Figures figures;
     figures.add(layer, op, speed);
     loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
-                     stateBytesOf(layer, plan), figures.activation});
+                     figures.ns[0], stateBytesOf(layer, plan),
+                     figures.activation});
   }
   return loads;
 }

@@ -6,6 +6,8 @@
 #
 #   tests  lit tests that say `REQUIRES: nightly`
 #   cases  all random cases of searches and bounds; `make test` tries a quarter
+#   crossings  every pair of features works, or is refused as docs/limits.md says;
+#          `make test` tries 150
 #   bench  the benchmarks compile
 #   cuda   the CUDA runtime compiles for every generation of GPUs, and all that a
 #          folder of `make gpu-bundle` holds, in that folder alone
@@ -25,12 +27,12 @@ export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$(cd "$1" && pwd) || exit 1
 shift
-[ $# -gt 0 ] || set -- tests cases bench cuda fuzz wheel clients models
+[ $# -gt 0 ] || set -- tests cases crossings bench cuda fuzz wheel clients models
 for part in "$@"; do
   case $part in
-  tests | cases | bench | cuda | fuzz | wheel | clients | models) ;;
+  tests | cases | crossings | bench | cuda | fuzz | wheel | clients | models) ;;
   *)
-    echo "nightly: unknown part $part; parts: tests, cases, bench, cuda, fuzz, wheel, clients, models"
+    echo "nightly: unknown part $part; parts: tests, cases, crossings, bench, cuda, fuzz, wheel, clients, models"
     exit 2
     ;;
   esac
@@ -80,6 +82,11 @@ tests() {
 
 cases() {
   check "all random cases of searches and bounds" env RONDO_ALL_CASES=1 "$build/bin/rondo-schedule-tests"
+}
+
+crossings() {
+  rm -rf "$work/crossings"
+  check "every pair of features" python3 test/crossings/matrix.py "$build" "$work/crossings"
 }
 
 bench() {

@@ -9,35 +9,6 @@ using namespace rondo;
 using namespace rondo::exchange;
 using llvm::Twine;
 
-std::optional<Fault> exchange::needChain(const Problem &problem,
-                                         const char *who) {
-  if (problem.replicas.isReplicated())
-    for (int32_t stage = 0; stage < problem.numStages(); ++stage)
-      if (problem.replicas.of(stage).size() > 1)
-        return fail("stage " + Twine(stage) + " is on " +
-                    countOf(problem.replicas.of(stage).size(), "rank") + "; " +
-                    who +
-                    " have a stage on one rank, and leave replicas to "
-                    "data parallelism around them");
-  if (problem.iterations > 1)
-    return fail("the schedule spans " + Twine(problem.iterations) +
-                " iterations that may overlap; " + who +
-                " drain the pipeline in each: export a schedule of one "
-                "iteration");
-  // Messages of R are edges as well, so this comes before the chain.
-  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
-    if (problem.recomputes(replica))
-      return fail("stage " + Twine(problem.replicas[replica].stage) +
-                  " runs its forward again as a task of its own (R); " + who +
-                  " have no such action: make the plan without recompute, and "
-                  "let the modules checkpoint their activations");
-  if (!problem.isChain())
-    return fail(Twine("the stages are no chain, in which each feeds the next "
-                      "alone; ") +
-                who + " have chains");
-  return std::nullopt;
-}
-
 void exchange::noteSharedWeight(const ExchangedSchedule &schedule,
                                 std::vector<std::string> &notes) {
   if (!schedule.shared.has_value() || !*schedule.shared)

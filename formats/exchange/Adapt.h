@@ -11,10 +11,6 @@ namespace rondo::exchange {
 // Each changes a schedule that keeps the rules into another that does, and
 // appends a note where it changed something.
 
-/// Fails unless the stages are a chain with one replica each, and none
-/// recomputes. `who` cannot say anything else.
-std::optional<Fault> needChain(const Problem &problem, const char *who);
-
 /// Fails where a task serves several micro-batches.
 std::optional<Fault> needSingleTasks(const Schedule &schedule, const char *who);
 

@@ -57,3 +57,14 @@ std::string exchange::namesOf(llvm::ArrayRef<Part> parts) {
 Fault exchange::fail(const llvm::Twine &message) {
   return json::TextFault(message);
 }
+
+// A text's fault has no position of its own.
+Fault exchange::failIn(int32_t stage, const llvm::Twine &message) {
+  Fault fault = fail(message);
+  fault.position = stage;
+  return fault;
+}
+
+int32_t exchange::stageOf(const Fault &fault) {
+  return int32_t(fault.position);
+}

@@ -33,11 +33,25 @@ using Overlap = std::vector<std::pair<Action, Action>>;
 struct StageLayers {
   bool hasEmbedding = false, hasHead = false;
   int64_t blocks = 0;
+  /// Blocks that run their forward again, and whether they are the first ones.
+  int64_t recomputed = 0;
+  bool recomputesFirst = true;
 };
 
 /// The stages of a tied model's embedding and head, which have one weight.
 struct SharedWeight {
   int32_t embedding = 0, head = 0;
+};
+
+/// What surrounds a pipeline in other tools, and is no part of its order.
+struct Surroundings {
+  /// Replicas of the pipeline. Each group of `shards` of them keeps the sharded
+  /// state once.
+  int32_t replicas = 1, shards = 1;
+  /// [stage]; empty if all keep their state whole.
+  std::vector<ShardedState> sharded;
+  /// [stage]; empty if none recomputes.
+  std::vector<Recomputation> recomputation;
 };
 
 /// The parts of formats: the order of tasks on each rank, these with the
@@ -62,6 +76,8 @@ struct ExchangedSchedule {
   /// Empty if it is not known whether the model is tied; with an empty inside,
   /// it is not.
   std::optional<std::optional<SharedWeight>> shared;
+  /// Of a schedule that onePipeline() has made.
+  Surroundings around;
 };
 
 /// Features of the formats of a version of PyTorch.
@@ -109,6 +125,9 @@ struct Exporter {
                                 std::vector<std::string> &notes);
   /// It has schedules whose iterations overlap.
   bool hasWindows = false;
+  /// If it orders one pipeline, which onePipeline() makes: the subject of
+  /// messages, such as `PyTorch's schedules`. Else null.
+  const char *who = nullptr;
 };
 
 struct ImportOptions {
@@ -155,6 +174,10 @@ llvm::ArrayRef<Importer> importers();
 
 /// A failure of this folder.
 Fault fail(const llvm::Twine &message);
+/// A failure that concerns a stage, which stageOf() returns.
+Fault failIn(int32_t stage, const llvm::Twine &message);
+/// -1 if a failure concerns no stage.
+int32_t stageOf(const Fault &fault);
 
 } // namespace rondo::exchange
 

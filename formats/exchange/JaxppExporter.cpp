@@ -46,9 +46,6 @@ std::optional<Fault> write(const ExchangedSchedule &given,
                            const ExportOptions &options, llvm::raw_ostream &os,
                            std::vector<std::string> &notes) {
   if (std::optional<Fault> fault =
-          needChain(given.problem, "JaxPP's schedules"))
-    return fault;
-  if (std::optional<Fault> fault =
           needSingleTasks(given.schedule, "JaxPP's schedules"))
     return fault;
   ExchangedSchedule schedule = given;
@@ -136,5 +133,7 @@ Exporter exchange::jaxppExporter() {
           "a class of JaxPP with this schedule",
           {Part::Schedule},
           {"fuse", "backward", "ascending"},
-          write};
+          write,
+          /*hasWindows=*/false,
+          "JaxPP's schedules"};
 }

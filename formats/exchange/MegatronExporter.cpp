@@ -9,9 +9,11 @@
 #include "formats/StageEdges.h"
 #include "formats/exchange/Adapt.h"
 #include "formats/exchange/MegatronLayout.h"
+#include "formats/exchange/OnePipeline.h"
 #include "formats/exchange/Placement.h"
 #include "schedule/transforms/Recomputed.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace rondo;
@@ -75,13 +77,61 @@ std::optional<Fault> compare(const Problem &problem, const Schedule &given,
   return std::nullopt;
 }
 
+/// The flags of what the replicas of the pipeline share.
+std::optional<Fault> writeState(const ExchangedSchedule &schedule,
+                                llvm::raw_ostream &os) {
+  const Surroundings &around = schedule.around;
+  const Result<ShardedState> state = stateOfAll(schedule, "Megatron-LM");
+  if (!state)
+    return state.fault();
+  for (auto [flag, value] : megatronStateFlags(*state))
+    os << flag << (*value ? " " : "") << value << "\n";
+  if (around.shards > 1 && around.replicas > around.shards)
+    os << "--num-distributed-optimizer-instances "
+       << around.replicas / around.shards << "\n";
+  return std::nullopt;
+}
+
+/// The flags of recomputation: of all blocks, or of as many first ones in each
+/// stage.
+std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
+                                    llvm::raw_ostream &os,
+                                    std::vector<std::string> &notes) {
+  const Result<bool> areBlocks =
+      recomputesBlocks(schedule, "Megatron-LM", notes);
+  if (!areBlocks)
+    return areBlocks.fault();
+  if (!*areBlocks)
+    return std::nullopt;
+  const char *method = "uniform";
+  int64_t number = 1;
+  if (firstThatKeeps(schedule) >= 0) {
+    method = "block";
+    number = 0;
+    for (const StageLayers &stage : schedule.layers)
+      number = std::max(number, stage.recomputed);
+    for (auto [place, stage] : llvm::enumerate(schedule.layers))
+      if (stage.recomputed != std::min(number, stage.blocks) ||
+          !stage.recomputesFirst)
+        return failIn(
+            int32_t(place),
+            "stage " + Twine(place) + " recomputes " + Twine(stage.recomputed) +
+                " of its " + countOf(stage.blocks, "block") +
+                (stage.recomputesFirst ? "" : ", not the first ones") +
+                ", and another stage " + Twine(number) +
+                "; Megatron-LM recomputes all, or as many first ones in each "
+                "stage (--recompute-method block)");
+  }
+  os << "--recompute-granularity full\n--recompute-method " << method
+     << "\n--recompute-num-layers " << number << "\n";
+  notes.push_back(noteOfBlocks("Megatron-LM"));
+  return std::nullopt;
+}
+
 std::optional<Fault> write(const ExchangedSchedule &given,
                            const ExportOptions &, llvm::raw_ostream &os,
                            std::vector<std::string> &notes) {
   const Problem &problem = given.problem;
-  if (std::optional<Fault> fault =
-          needChain(problem, "Megatron-LM's schedules"))
-    return fault;
   const PlacementKind placement = placementOf(problem);
   if (placement != PlacementKind::Linear && placement != PlacementKind::Loop)
     return fail("Megatron-LM places stage s on rank s mod P; here " +
@@ -125,11 +175,14 @@ std::optional<Fault> write(const ExchangedSchedule &given,
     os << "--untie-embeddings-and-output-weights\n";
   if (problem.statesSamples)
     os << "--micro-batch-size " << problem.samples << "\n"
-       << "--global-batch-size " << problem.samples * microbatches << "\n";
+       << "--global-batch-size "
+       << problem.samples * microbatches * given.around.replicas << "\n";
   else
     notes.push_back("--global-batch-size is " + std::to_string(microbatches) +
                     " times --micro-batch-size, times the data-parallel size");
-  return std::nullopt;
+  if (std::optional<Fault> fault = writeState(given, os))
+    return fault;
+  return writeRecompute(given, os, notes);
 }
 
 /// A layout is of stages and what they hold: replicas, recompute and sharded
@@ -179,7 +232,9 @@ Exporter exchange::megatronExporter() {
           "the flags of Megatron-LM that give this schedule, where it has it",
           {Part::Schedule},
           {},
-          write};
+          write,
+          /*hasWindows=*/false,
+          "Megatron-LM's schedules"};
 }
 
 Exporter exchange::megatronLayoutExporter() {

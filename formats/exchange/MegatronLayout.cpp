@@ -45,6 +45,21 @@ std::string exchange::megatronLayout(llvm::ArrayRef<StageLayers> layers) {
   return layout;
 }
 
+std::vector<MegatronFlag> exchange::megatronStateFlags(ShardedState state) {
+  std::vector<MegatronFlag> flags;
+  if (state != ShardedState::None)
+    flags.emplace_back("--use-distributed-optimizer", "");
+  if (state < ShardedState::Gradients)
+    return flags;
+  flags.emplace_back("--use-megatron-fsdp", "");
+  flags.emplace_back("--data-parallel-sharding-strategy",
+                     state == ShardedState::Gradients ? "optim_grads"
+                                                      : "optim_grads_params");
+  flags.emplace_back("--ckpt-format", "fsdp_dtensor");
+  flags.emplace_back("--no-gradient-accumulation-fusion", "");
+  return flags;
+}
+
 std::string exchange::whyNoGroups(const MegatronGroups &groups) {
   const auto [ranks, chunks, microbatches, size] = groups;
   if (chunks == 1)

@@ -12,6 +12,11 @@ namespace rondo::exchange {
 /// where stages in a row are alike.
 std::string megatronLayout(llvm::ArrayRef<StageLayers> layers);
 
+/// A flag of Megatron-LM, and its value or an empty text.
+using MegatronFlag = std::pair<const char *, const char *>;
+/// The flags with which Megatron-LM's own replicas share a part of the state.
+std::vector<MegatronFlag> megatronStateFlags(ShardedState state);
+
 /// The order of each rank under Megatron-LM's 1F1B, or, with several stages a
 /// rank in a loop, its interleaved schedule with groups of that many
 /// micro-batches. Backwards are whole.

@@ -57,9 +57,6 @@ std::optional<Fault> write(const ExchangedSchedule &given,
                            const ExportOptions &options, llvm::raw_ostream &os,
                            std::vector<std::string> &notes) {
   if (std::optional<Fault> fault =
-          needChain(given.problem, "Primus' schedules"))
-    return fault;
-  if (std::optional<Fault> fault =
           needSingleTasks(given.schedule, "Primus' schedules"))
     return fault;
   if (!given.overlap.empty())
@@ -165,5 +162,7 @@ Exporter exchange::primusExporter() {
           "with Primus)",
           {Part::Schedule},
           {"fuse", "backward", "ascending"},
-          write};
+          write,
+          /*hasWindows=*/false,
+          "Primus' schedules"};
 }

@@ -266,5 +266,7 @@ Exporter exchange::torchCommsExporter() {
           "(compute_comms), for one version",
           {Part::Schedule},
           {"fuse", "backward", "ascending", "messages", "torch"},
-          write};
+          write,
+          /*hasWindows=*/false,
+          "PyTorch's schedules"};
 }

@@ -25,5 +25,7 @@ Exporter exchange::torchCsvExporter() {
           "torchtitan load (compute_only)",
           {Part::Schedule},
           {"fuse", "backward", "ascending", "torch"},
-          write};
+          write,
+          /*hasWindows=*/false,
+          "PyTorch's schedules"};
 }

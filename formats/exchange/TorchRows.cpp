@@ -15,9 +15,6 @@ exchange::prepareForTorch(const ExchangedSchedule &schedule,
                           const ExportOptions &options,
                           std::vector<std::string> &notes) {
   if (std::optional<Fault> fault =
-          needChain(schedule.problem, "PyTorch's schedules"))
-    return *fault;
-  if (std::optional<Fault> fault =
           needSingleTasks(schedule.schedule, "PyTorch's schedules"))
     return *fault;
   ExchangedSchedule prepared = schedule;

@@ -60,32 +60,40 @@ template <ActionKind kind> Field<CostsText> kindOfCost() {
   return field;
 }
 
-/// An object, or the name of a policy, which stands for its words.
+/// An object, or the name of a policy.
 Field<StageText> versionsRow() {
   auto field =
       Rows<StageText>::object("versions", &StageText::versions, policyTable());
   field.key->type = "an object, or the name of a policy";
-  field.key->read =
-      [read = field.key->read](const Place &place, Value value,
-                               void *stage) -> std::optional<TextFault> {
-    const std::optional<std::string> name = value.string();
-    if (!name)
-      return read(place, value, stage);
-    std::string names;
-    for (const NamedPolicy &named : namedPolicies) {
-      if (*name == named.name) {
-        static_cast<StageText *>(stage)->versions = named.policy;
-        return {};
-      }
-      names += (names.empty() ? "" : ", ") + std::string(named.name);
-    }
-    return place.fault(value, " is " + value.excerpt() +
-                                  ", which is no policy; there are " + names);
+  field.key->read = [](const Place &place, Value value, void *stage) {
+    return readPolicy(place, value,
+                      static_cast<StageText *>(stage)->versions.emplace());
   };
   return field;
 }
 
 } // namespace
+
+std::optional<TextFault> readPolicy(const Place &place, Value value,
+                                    VersionPolicy &policy) {
+  const std::optional<std::string> name = value.string();
+  if (!name)
+    return policyTable().read(place, value, policy);
+  std::string names;
+  for (const NamedPolicy &named : namedPolicies) {
+    if (*name == named.name) {
+      policy = named.policy;
+      return {};
+    }
+    names += (names.empty() ? "" : ", ") + std::string(named.name);
+  }
+  return place.fault(value, " is " + value.excerpt() +
+                                ", which is no policy; there are " + names);
+}
+
+void writePolicy(llvm::json::OStream &json, const VersionPolicy &policy) {
+  json.object([&] { policyTable().write(json, policy); });
+}
 
 const Table<ProblemText> &problemTable(int version) {
   return version == 1 ? firstTable() : secondTable();

@@ -113,6 +113,13 @@ std::optional<TextFault> readProblemText(Value value, ProblemText &text);
 ProblemText textOf(const Problem &problem);
 std::optional<TextFault> toProblem(const ProblemText &text, Problem &problem);
 
+/// Reads an object of policyTable(), or the name of a policy, which stands for
+/// its words.
+std::optional<TextFault> readPolicy(const Place &place, Value value,
+                                    VersionPolicy &policy);
+/// Writes the object.
+void writePolicy(llvm::json::OStream &json, const VersionPolicy &policy);
+
 /// Puts costs that a text states at `where` into a row of the cost table, which
 /// keeps the figures that it does not state, and checks that they free what
 /// they take. Part of toProblem().

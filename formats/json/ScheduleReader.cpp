@@ -21,12 +21,13 @@ constexpr StringRef optionalKeys[] = {
     "link_order",        "family",         "objective",  "makespan_ns",
     "span_ns",           "lower_bound_ns", "bound",      "proven_optimal",
     "peak_memory_bytes", "search",         "provenance", "overlap",
-    "weight_copies",     "delay",          "clip",       "norm_delay"};
+    "weight_copies",     "delay",          "clip",       "norm_delay",
+    "versions"};
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit"};
 /// Part of version 2 alone.
 constexpr StringRef version2Keys[] = {"weight_copies", "delay", "clip",
-                                      "norm_delay"};
+                                      "norm_delay", "versions"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.

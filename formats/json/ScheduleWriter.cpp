@@ -111,6 +111,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
         for (const auto &[first, second] : overlap)
           writeActions(json, llvm::ArrayRef({first, second}), problem.replicas);
       });
+    if (problem.iterations > 1)
+      writePolicies(json, problem);
     if (!family.empty())
       json.attribute("family", family);
     json.attribute("objective", objectiveName(problem));

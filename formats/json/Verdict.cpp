@@ -161,6 +161,8 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   if (std::optional<Fault> fault = text.checkClip(problem))
     return fault;
+  if (std::optional<Fault> fault = judgePolicies(text, problem))
+    return fault;
   if (std::optional<Fault> fault = judgeRanks(text, problem, schedule))
     return fault;
   if (std::optional<Fault> fault = text.readOverlap(problem, schedule))

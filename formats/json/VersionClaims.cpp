@@ -3,6 +3,8 @@
 
 #include "formats/json/VersionClaims.h"
 
+#include "formats/json/ProblemText.h"
+#include "formats/json/Table.h"
 #include "schedule/order/Repeating.h"
 #include "schedule/simulate/NormDelay.h"
 #include "schedule/transforms/Recomputed.h"
@@ -45,6 +47,48 @@ std::optional<TextFault> judgeList(const ScheduleText &text,
 }
 
 } // namespace
+
+std::optional<TextFault> readPolicies(const ScheduleText &text,
+                                      int32_t numStages,
+                                      std::vector<VersionPolicy> &policies) {
+  Context context;
+  context.version = 2;
+  context.format = "rondo-schedule/2";
+  const Place root(context, "schedule"), list = root["versions"];
+  return judgeList(text, "versions", numStages, "stages",
+                   [&](const Value &value, const std::string &, int64_t stage) {
+                     return readPolicy(list[stage], value,
+                                       policies.emplace_back());
+                   });
+}
+
+std::optional<TextFault> judgePolicies(const ScheduleText &text,
+                                       const Problem &problem) {
+  const Value *stated = text.find("versions");
+  if (!stated)
+    return {};
+  if (problem.iterations == 1)
+    return "versions is for iterations that overlap, but problem " +
+           quoted(problem.name) + " has one";
+  std::vector<VersionPolicy> policies;
+  if (auto fault = readPolicies(text, problem.numStages(), policies))
+    return fault;
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+    if (!(policies[stage] == problem.policyOf(stage)))
+      return TextFault(FaultKind::WrongClaim,
+                       "versions[" + std::to_string(stage) +
+                           "] is not the policy of stage " +
+                           std::to_string(stage) + " in problem " +
+                           quoted(problem.name));
+  return {};
+}
+
+void writePolicies(llvm::json::OStream &json, const Problem &window) {
+  json.attributeArray("versions", [&] {
+    for (int32_t stage = 0; stage < window.numStages(); ++stage)
+      writePolicy(json, window.policyOf(stage));
+  });
+}
 
 std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
                                             const Problem &problem,

@@ -11,6 +11,19 @@
 
 namespace rondo::json {
 
+/// Reads `versions` of a schedule, the policies of the stages of its window.
+/// Leaves `policies` empty if it states none.
+std::optional<TextFault> readPolicies(const ScheduleText &text,
+                                      int32_t numStages,
+                                      std::vector<VersionPolicy> &policies);
+
+/// `versions` of a schedule, held against those of the problem.
+std::optional<TextFault> judgePolicies(const ScheduleText &text,
+                                       const Problem &problem);
+
+/// Writes them.
+void writePolicies(llvm::json::OStream &json, const Problem &window);
+
 /// `weight_copies` and `delay` of a schedule, held against what follows from
 /// its order.
 std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,

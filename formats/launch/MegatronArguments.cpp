@@ -175,15 +175,12 @@ void Writer::addState() {
     command.add("--no-gradient-accumulation-fusion");
     return;
   }
-  if (layout.zero > 0)
-    command.add("--use-distributed-optimizer");
-  if (sharesWeights()) {
-    command.add("--use-megatron-fsdp");
-    command.add("--data-parallel-sharding-strategy",
-                layout.zero == 2 ? "optim_grads" : "optim_grads_params");
-    command.add("--ckpt-format", "fsdp_dtensor");
-    command.add("--no-gradient-accumulation-fusion");
-  }
+  for (auto [flag, value] :
+       exchange::megatronStateFlags(ShardedState(layout.zero)))
+    if (*value)
+      command.add(flag, value);
+    else
+      command.add(flag);
   if (execution.overlapsData) {
     command.add("--overlap-grad-reduce");
     if (layout.zero > 0)

@@ -3,8 +3,10 @@
 
 #include "dialect/Bridge.h"
 #include "formats/json/Documents.h"
-#include "formats/json/ScheduleReader.h"
+#include "formats/json/VersionClaims.h"
 #include "formats/ops/Translations.h"
+#include "schedule/order/Repeating.h"
+#include "schedule/transforms/Iterations.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
@@ -27,38 +29,80 @@ std::string namesOfPlans(ModuleOp module) {
   return names;
 }
 
-/// The orders of a document, as a schedule of the problem that keeps all rules
-/// but S7. Its figures are not checked: they may come from other costs.
-Result<Schedule> readOrders(const json::Document &document,
-                            const Problem &problem) {
+/// Orders that keep all rules but S7, and the problem that they keep them in.
+struct ReadOrders {
+  /// Over several iterations if the orders are those of a window.
+  Problem problem;
+  Schedule schedule;
+  bool clipsByNorm = false;
+};
+
+/// The window of a document's orders, with the policies that it states;
+/// `problem` itself if the orders are of one iteration.
+Result<Problem> problemOf(const json::Document &document,
+                          const json::ScheduleText &text,
+                          const Problem &problem) {
+  const int64_t iterations = text.iterationsOfWindow(problem);
+  if (problem.iterations > 1 || iterations == 1)
+    return problem;
+  Problem each = problem;
+  each.versions.clear();
+  if (auto fault = json::readPolicies(text, problem.numStages(), each.versions))
+    return faultIn(document, describe(*fault));
+  if (each.versions.empty())
+    return faultIn(document,
+                   describe(*text.checkWindow(problem)) +
+                       ", and the file does not state which weights their "
+                       "tasks read: add \"versions\", a list with the policy "
+                       "of each stage, such as \"pipedream\", or write the "
+                       "file again with `rondo search FILE.mlir --iterations " +
+                       llvm::Twine(iterations) + " --policy NAME`");
+  Result<Problem> window = overIterations(each, iterations);
+  if (!window)
+    return faultIn(document, describe(window.fault(), problem));
+  return window;
+}
+
+/// The orders of a document for the plan of `problem`. Their figures are not
+/// checked: they may come from other costs.
+Result<ReadOrders> readOrders(const json::Document &document,
+                              const Problem &problem) {
   json::ScheduleText text{json::Value(document.text)};
   if (auto fault = text.readKeys())
     return faultIn(document, describe(*fault));
   if (std::optional<std::string> why = text.infeasible())
     return faultIn(document,
                    "the file states that no schedule exists: " + *why);
-  if (auto fault = text.checkWindow(problem))
-    return faultIn(document,
-                   describe(*fault) +
-                       "; the language writes a window as a schedule that "
-                       "repeats: `rondo search FILE.mlir --iterations " +
-                       llvm::Twine(text.iterationsOfWindow(problem)) +
-                       " --policy NAME -o OUT.mlir` writes one that compiles");
-  Schedule schedule;
-  std::optional<json::TextFault> fault = text.checkClip(problem);
+  Result<Problem> proved = problemOf(document, text, problem);
+  if (!proved)
+    return proved.fault();
+  ReadOrders read{std::move(*proved), {}, text.clipsByNorm()};
+  std::optional<json::TextFault> fault = text.checkClip(read.problem);
   if (!fault)
-    fault = text.readRanks(problem, schedule);
+    fault = text.readRanks(read.problem, read.schedule);
   if (!fault)
-    fault = text.readLinkOrders(problem, schedule);
+    fault = text.readLinkOrders(read.problem, read.schedule);
   if (fault)
     return faultIn(document, describe(*fault));
-  if (std::optional<Fault> broken = checkSchedule(problem, schedule)) {
-    const std::string what = document.where() + describe(*broken, problem);
+  if (std::optional<Fault> broken =
+          checkSchedule(read.problem, read.schedule)) {
+    const std::string what = document.where() + describe(*broken, read.problem);
     return json::TextFault(broken->rule == Rule::Memory ? FaultKind::TextOverCap
                                                         : FaultKind::Text,
                            what);
   }
-  return schedule;
+  return read;
+}
+
+/// Why foldSchedule() fails for orders that keep the rules.
+std::string whyNotWritten(const ReadOrders &read) {
+  if (read.problem.iterations > 1)
+    if (auto found = findRepetition(read.schedule, read.problem.iterations,
+                                    read.problem.microbatchesEach(),
+                                    RepetitionEnd::Drained);
+        !found)
+      return describe(found.fault());
+  return "the language has no op for an action";
 }
 
 /// `name`, or the first of `name_1`, `name_2`, ... that is free.
@@ -95,31 +139,40 @@ rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
 Result<pipe::ScheduleOp>
 rondo::formats::importSchedule(const ScheduleSource &source,
                                const Problem &problem) {
-  Result<Schedule> schedule = readOrders(source.document, problem);
-  if (!schedule)
-    return schedule.fault();
-  FailureOr<pipe::ScheduleOp> op =
-      importOrders(source.plan, problem, *schedule);
+  Result<ReadOrders> read = readOrders(source.document, problem);
+  if (!read)
+    return read.fault();
+  // The reason is part of the fault.
+  pipe::PlanOp plan = source.plan;
+  ScopedDiagnosticHandler silent(plan.getContext(),
+                                 [](Diagnostic &) { return success(); });
+  FailureOr<pipe::ScheduleOp> op = importOrders(
+      source.plan, read->problem, read->schedule, read->clipsByNorm);
   if (failed(op))
-    return faultIn(source.document, "the language has no op for an action");
+    return faultIn(source.document, whyNotWritten(*read));
   return *op;
 }
 
 FailureOr<pipe::ScheduleOp>
 rondo::formats::importOrders(pipe::PlanOp plan, const Problem &problem,
-                             const Schedule &schedule) {
+                             const Schedule &schedule, bool clipsByNorm) {
   auto module = plan->getParentOfType<ModuleOp>();
   auto builder = OpBuilder::atBlockEnd(module.getBody());
   auto op = pipe::ScheduleOp::create(
       builder, plan.getLoc(),
       freeName(module, plan.getSymName().str() + "_schedule"),
       plan.getSymName(), pipe::FamilyAttr(), pipe::SearchAttr(),
-      pipe::FoundAttr(), /*versions=*/ArrayAttr(), pipe::GathersAttr(),
+      pipe::FoundAttr(), pipe::versionsOf(builder, problem),
+      pipe::GathersAttr(),
       /*claims=*/pipe::ClaimsAttr(),
       checkAccumulation(problem, schedule) ? pipe::Accumulate::ScheduleOrder
                                            : pipe::Accumulate::IndexOrder,
       pipe::Norm::Global);
-  if (failed(pipe::foldSchedule(schedule, op)))
+  if (clipsByNorm)
+    op.setClip(pipe::Clip::Global);
+  if (failed(pipe::foldSchedule(schedule, op))) {
+    op.erase();
     return failure();
+  }
   return op;
 }

@@ -45,16 +45,20 @@ Result<ScheduleSource> findSchedule(mlir::ModuleOp module,
 /// `pipe.schedule` of the module, in loops, with `accumulate(schedule_order)`
 /// if micro-batches are not in index order. `problem` is the plan's. The orders
 /// must keep the rules S1 to S6 there; figures in the text are ignored, since
-/// they may come from other costs. If a cap is too small (S5) the fault is a
-/// TextOverCap.
+/// they may come from other costs. Orders of a window become a schedule that
+/// repeats, with the text's `versions` and `clip`. If a cap is too small (S5)
+/// the fault is a TextOverCap.
 Result<pipe::ScheduleOp> importSchedule(const ScheduleSource &source,
                                         const Problem &problem);
 
-/// The same of orders that are known to keep these rules. Fails if the language
-/// has no op for an action.
+/// The same of orders that are known to keep these rules in `problem`, which
+/// may be a window of the plan's. `clipsByNorm`: steps of a window clip by the
+/// norm of all gradients. Fails with an error if the language has no op for an
+/// action, or if the order of a window does not repeat.
 mlir::FailureOr<pipe::ScheduleOp> importOrders(pipe::PlanOp plan,
                                                const Problem &problem,
-                                               const Schedule &schedule);
+                                               const Schedule &schedule,
+                                               bool clipsByNorm = false);
 
 /// Writes each `pipe.schedule` of a module as a rondo-schedule line with its
 /// figures. A schedule that breaks a rule, or has no body yet, is an error.

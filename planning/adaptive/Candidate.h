@@ -49,6 +49,10 @@ struct Candidate {
     Kept,
     /// Its programs do not fit the devices, or do not run; see `fault`.
     NoMemory,
+    /// Its stages are sharded, and it does not reduce gradients after the same
+    /// micro-batches as the others, with which it would share a reference; see
+    /// `fault`.
+    OtherReductions,
     /// The candidate `instead` has the same order of tasks and takes equally
     /// long in every state.
     Same,

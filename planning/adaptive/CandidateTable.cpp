@@ -5,12 +5,14 @@
 
 #include "planning/FittingSearch.h"
 #include "planning/adaptive/MemoryLimit.h"
+#include "planning/gathers/FittingGathers.h"
 #include "schedule/bounds/Bounds.h"
 #include "schedule/families/Family.h"
 #include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/Legality.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace rondo;
 
@@ -56,6 +58,7 @@ public:
 private:
   /// The plan with this number of micro-batches; null without one.
   const SizedPlan *plan(int64_t microbatches);
+  std::optional<Fault> placeMoves(Candidate &candidate);
   std::optional<Fault> lowerFor(size_t state, Candidate &candidate);
   bool isThere(Candidate &candidate) const;
   /// Adds a candidate for each way to place the messages of its schedule; false
@@ -83,6 +86,9 @@ private:
   /// [place in `sizes.microbatches`]: the place in `table.plans`; -1: not
   /// requested yet, -2: no plan.
   std::vector<int64_t> made;
+  /// By Candidate::plan, if stages are sharded: the reductions of the plan's
+  /// first candidate, whose reference the others share, and its name.
+  std::map<size_t, std::pair<Units, std::string>> reductions;
   /// [state]: the time of the fastest candidate kept so far.
   std::vector<int64_t> bestNs;
 };
@@ -101,6 +107,30 @@ const SizedPlan *Finder::plan(int64_t microbatches) {
     }
   }
   return number < 0 ? nullptr : &table.plans[number];
+}
+
+/// Gives the order of a candidate gathers, and the reductions of the others
+/// with its micro-batches, if stages are sharded.
+std::optional<Fault> Finder::placeMoves(Candidate &candidate) {
+  const SizedPlan &plan = table.plans[candidate.plan];
+  if (!plan.problem.replicas.areSharded())
+    return std::nullopt;
+  const PlanArenas arenas(plan.figures, plan.problem);
+  const auto known = reductions.find(candidate.plan);
+  if (known == reductions.end()) {
+    candidate.schedule =
+        withGathers(plan.problem, std::move(candidate.schedule), arenas);
+    reductions[candidate.plan] = {unitsOf(plan.problem, candidate.schedule),
+                                  candidate.name};
+    return std::nullopt;
+  }
+  const auto &[units, name] = known->second;
+  std::optional<Schedule> placed =
+      withGathersLike(units, plan.problem, candidate.schedule, arenas);
+  if (!placed)
+    return makeFault<FaultKind::OtherReductions>(candidate.name, name);
+  candidate.schedule = std::move(*placed);
+  return std::nullopt;
 }
 
 /// Lowers, proves and times a schedule with its messages placed for `state`.
@@ -144,6 +174,12 @@ bool Finder::add(Candidate candidate) {
   const SizedPlan &plan = table.plans[candidate.plan];
   candidate.microbatches = plan.problem.microbatches;
   candidate.samples = sizes.samples / candidate.microbatches;
+  candidate.fault = placeMoves(candidate);
+  if (candidate.fault) {
+    candidate.fate = Candidate::Fate::OtherReductions;
+    table.candidates.push_back(std::move(candidate));
+    return false;
+  }
   std::optional<Fault> first;
   bool runs = false;
   for (size_t state = 0; state < table.states.size(); ++state) {
@@ -208,6 +244,8 @@ void Finder::addGroups() {
 static SearchResult searchWithin(const PlanFigures &plan,
                                  const Problem &problem,
                                  const SearchOptions &options) {
+  if (problem.replicas.areSharded())
+    return searchPlan(plan, problem, options, search);
   if (!mayBlock(plan, problem) && !mayOverflow(plan, problem))
     return search(problem, options);
   Problem tightened = problem;

@@ -51,3 +51,30 @@ Schedule rondo::withGathers(const Problem &problem, Schedule schedule,
     *taken = std::move(chosen);
   return placed;
 }
+
+std::optional<Schedule> rondo::withGathersLike(const Units &units,
+                                               const Problem &problem,
+                                               const Schedule &schedule,
+                                               const PlanArenas &arenas) {
+  if (movesState(schedule) && unitsOf(problem, schedule) == units)
+    return schedule;
+  const Schedule tasks = withoutMoves(schedule);
+  std::vector<int32_t> chunks(problem.numRanks(), 0);
+  for (const Replica &replica : problem.replicas)
+    chunks[replica.rank] += replica.isSharded();
+  const int32_t most = *std::max_element(chunks.begin(), chunks.end());
+  for (int32_t gradients = 0; gradients <= most; ++gradients) {
+    auto fix = [&](Residencies residencies) {
+      for (Residency &residency : residencies)
+        residency.gradients = gradients;
+      return residencies;
+    };
+    // Where weights are gathered does not change the units.
+    if (unitsOf(problem, placeGathers(problem, tasks, fix(Residencies(1)))) !=
+        units)
+      continue;
+    return placeGathers(problem, tasks,
+                        chooseFitting(problem, tasks, arenas, fix).residencies);
+  }
+  return std::nullopt;
+}

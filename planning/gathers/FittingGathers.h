@@ -4,6 +4,7 @@
 #ifndef RONDO_PLANNING_GATHERS_FITTINGGATHERS_H
 #define RONDO_PLANNING_GATHERS_FITTINGGATHERS_H
 
+#include "lowering/ReferenceOrders.h"
 #include "planning/PlanArenas.h"
 #include "schedule/gathers/PlaceGathers.h"
 
@@ -79,6 +80,16 @@ Residencies improveResidencies(
 Schedule withGathers(const Problem &problem, Schedule schedule,
                      const PlanArenas &arenas = {},
                      std::optional<FittingResidencies> *taken = nullptr);
+
+/// An order that adds gradients in the same units as another one with the same
+/// micro-batches, so that both can share a reference: the order itself if it
+/// does so, or its tasks with gathers and reductions of their own; nothing if
+/// no number of chunks with unreduced gradients gives these units. The order
+/// must keep rules S1 to S3.
+std::optional<Schedule> withGathersLike(const Units &units,
+                                        const Problem &problem,
+                                        const Schedule &schedule,
+                                        const PlanArenas &arenas = {});
 
 } // namespace rondo
 

@@ -8,9 +8,13 @@
 #include "planning/RunLimits.h"
 #include "planning/chain/ChainPlanner.h"
 #include "planning/chain/StartPlans.h"
+#include "planning/model/MemoryBound.h"
+#include "planning/model/RecomputeToFit.h"
+#include "schedule/families/Replicas.h"
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 using namespace rondo;
 
@@ -23,6 +27,11 @@ constexpr double proposalsEnd = 0.6, refinementEnd = 0.75;
 constexpr int32_t maxRounds = 5;
 /// Number of best plans for which chunks and less recomputation are tried.
 constexpr size_t maxRefined = 4;
+/// Maximum number of times that a plan recomputes more because it did not fit.
+constexpr int32_t maxFits = 6;
+/// The most that a schedule may lack, as a part of the activations it holds,
+/// for a search to find another that fits.
+constexpr double hopefulExcess = 1. / 16;
 /// Plans that take more than this multiple of the best plan's time are dropped.
 constexpr double slowest = 1.5;
 /// Effort of the chain planner if neither effort nor a time limit is given.
@@ -57,16 +66,37 @@ private:
   ModelPlan givenPlan(const ChainProblem &chain,
                       const Proposal &proposal) const;
   ChainPlannerResult planWithin(const ChainProblem &chain, double until) const;
-  bool isSeen(const ModelPlan &plan) const {
-    return std::find(seen.begin(), seen.end(), plan) != seen.end();
+  /// A plan that was offered, and what it lacked.
+  struct Seen {
+    ModelPlan plan;
+    std::vector<Misfit> misfits;
+  };
+  const Seen *findSeen(const ModelPlan &plan) const {
+    const auto found =
+        std::find_if(seen.begin(), seen.end(),
+                     [&](const Seen &each) { return each.plan == plan; });
+    return found == seen.end() ? nullptr : &*found;
   }
   /// Tries a plan. Returns null if it was tried before, cannot be made or is
   /// slow. The pointer is valid until the next call.
   const PlanTrial *offer(const ModelPlan &plan);
+  void noteHopeful(const PlanTrial &trial);
   void refine();
   void relieve(const PlanTrial &trial);
+  const RecomputeCosts *costsOf(int64_t samples);
+  /// Offers a plan, and then others that recompute what the one before lacks,
+  /// as long as they may be faster than the best.
+  void offerUntilFitting(ModelPlan plan);
+  void offerFittingChunks(const ModelPlan &plan);
   void offerFastest();
+  void searchFor(PlanTrial &trial, double part);
   void searchBest();
+  double workOfAllNs(int64_t samples) const;
+  /// A lower bound for micro-batches of this size, between a lower bound and
+  /// the time of a known plan.
+  int64_t memoryBoundNs(int64_t samples, int64_t leastNs,
+                        int64_t knownNs) const;
+  void findBound();
 
   const ModelSpace &space;
   const ModelPlannerOptions &options;
@@ -74,8 +104,13 @@ private:
   ModelPlannerResult result;
   /// The last plan that did not fit.
   std::optional<PlanTrial> misfit;
-  /// All plans offered so far.
-  std::vector<ModelPlan> seen;
+  std::vector<Seen> seen;
+  /// The plan whose fastest schedule that lacks little memory is the fastest:
+  /// a search may find another order for it that fits.
+  std::optional<PlanTrial> hopeful;
+  int64_t hopefulNs = infinite;
+  /// By size of micro-batches.
+  std::map<int64_t, std::optional<RecomputeCosts>> recomputeCosts;
 };
 
 ChainPlannerResult Planner::planWithin(const ChainProblem &chain,
@@ -116,9 +151,9 @@ ModelPlan Planner::givenPlan(const ChainProblem &chain,
 }
 
 const PlanTrial *Planner::offer(const ModelPlan &plan) {
-  if (isSeen(plan))
+  if (findSeen(plan))
     return nullptr;
-  seen.push_back(plan);
+  seen.push_back({plan, {}});
   Result<LaidPlan> made = space.make(plan);
   if (!made) {
     result.refused.emplace_back(plan.samples, describe(made.fault()));
@@ -126,6 +161,8 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
   }
   PlanTrial trial = tryPlan(std::move(*made), allFamilies(), ceilingNs());
   ++result.tried;
+  seen.back().misfits = trial.misfits;
+  noteHopeful(trial);
   if (trial.isSlow)
     return nullptr;
   if (!trial.fits()) {
@@ -140,6 +177,20 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
   }
   return &*insertByRank(result.plans, std::move(trial),
                         std::mem_fn(&PlanTrial::isBetterThan));
+}
+
+void Planner::noteHopeful(const PlanTrial &trial) {
+  for (const Misfit &misfit : trial.misfits) {
+    double most = 0;
+    for (size_t group = 0; group < misfit.excessBytes.size(); ++group)
+      most = std::max(most, double(misfit.excessBytes[group]) /
+                                double(misfit.heldBytes[group]));
+    if (most > hopefulExcess || misfit.timeNs >= hopefulNs)
+      continue;
+    hopefulNs = misfit.timeNs;
+    hopeful.emplace();
+    hopeful->laid = trial.laid;
+  }
 }
 
 /// Whether so much memory is free that it can hardly have limited the plan.
@@ -180,7 +231,7 @@ bool Planner::propose(const Proposal &proposal) {
         }
         const ModelPlan plan = modelPlanOf(*found.plan, proposal.samples,
                                            chain.samples, proposal.recomputes);
-        const bool wasSeen = isSeen(plan);
+        const bool wasSeen = findSeen(plan);
         const PlanTrial *trial = offer(plan);
         if (trial && trial->fits()) {
           hasRoom = round == 0 && isRoomy(*trial);
@@ -248,6 +299,74 @@ void Planner::relieve(const PlanTrial &trial) {
     propose({plan.samples, relieved(kept).recomputes, refinementEnd});
 }
 
+/// Groups of all ranks, with as many each as most groups of the plan have.
+static ModelPlan evenGroups(const ModelPlan &plan, const ChainProblem &chain) {
+  std::map<size_t, int32_t> counts;
+  for (int32_t group = 0; group < plan.numGroups(); ++group)
+    ++counts[plan.stages[group].devices.size()];
+  const auto size =
+      static_cast<int32_t>(std::max_element(counts.begin(), counts.end(),
+                                            [](const auto &a, const auto &b) {
+                                              return a.second < b.second;
+                                            })
+                               ->first);
+  const std::vector<int32_t> order = deviceOrders(chain).front();
+  const int32_t layers = chain.numLayers(),
+                groups = std::min(chain.numDevices() / size, layers);
+  ModelPlan even;
+  even.samples = plan.samples;
+  for (int32_t group = 0; group < groups; ++group) {
+    const auto begin = order.begin() + group * size;
+    even.stages.push_back({group * layers / groups,
+                           (group + 1) * layers / groups,
+                           {begin, begin + size}});
+    std::sort(even.stages.back().devices.begin(),
+              even.stages.back().devices.end());
+  }
+  return even;
+}
+
+const RecomputeCosts *Planner::costsOf(int64_t samples) {
+  auto [place, isNew] = recomputeCosts.try_emplace(samples);
+  if (isNew) {
+    Result<ChainProblem> kept =
+        space.chain(samples, std::vector<bool>(space.layers));
+    Result<ChainProblem> recomputed = space.chain(samples, space.mayRecompute);
+    if (kept && recomputed)
+      place->second = {std::move(*kept), std::move(*recomputed)};
+  }
+  return place->second ? &*place->second : nullptr;
+}
+
+void Planner::offerUntilFitting(ModelPlan plan) {
+  const RecomputeCosts *costs = costsOf(plan.samples);
+  for (int32_t round = 0; costs && round < maxFits; ++round) {
+    offer(plan);
+    std::optional<ModelPlan> next = recomputeMore(
+        plan, findSeen(plan)->misfits, *costs, result.plans.front().timeNs);
+    if (!next || isOver(refinementEnd))
+      return;
+    plan = std::move(*next);
+  }
+}
+
+/// Chunks on the plan's groups, and on groups of even size.
+void Planner::offerFittingChunks(const ModelPlan &plan) {
+  const RecomputeCosts *costs = costsOf(plan.samples);
+  if (!costs)
+    return;
+  for (const ModelPlan &groups : {evenGroups(plan, costs->kept), plan})
+    for (int32_t chunks : options.chunks)
+      for (bool isV : {true, false})
+        for (double slack : {0.5, 1.}) {
+          if (isOver(refinementEnd) || (isV && chunks != 2))
+            continue;
+          if (std::optional<ModelPlan> cut =
+                  inChunksThatFit(groups, *costs, {chunks, isV}, slack))
+            offerUntilFitting(std::move(*cut));
+        }
+}
+
 void Planner::refine() {
   std::vector<ModelPlan> best;
   for (const PlanTrial &trial : result.plans)
@@ -263,8 +382,8 @@ void Planner::refine() {
           return;
         if (isV && chunks != 2)
           continue;
-        if (std::optional<ModelPlan> cut = inChunks(plan, *chain, chunks, isV))
-          offer(*cut);
+        if (const auto cut = inChunks(plan, *chain, {chunks, isV}))
+          offer(cut->plan);
       }
   }
   if (options.recompute != RecomputeChoice::Auto)
@@ -276,36 +395,59 @@ void Planner::refine() {
                   trial.laid.plan.recomputes.end(),
                   true) != trial.laid.plan.recomputes.end())
       heavy.push_back(trial);
+  if (options.begins.empty() && !heavy.empty() &&
+      heavy.front().laid.plan == result.plans.front().laid.plan)
+    offerFittingChunks(heavy.front().laid.plan);
   for (const PlanTrial &trial : heavy)
     if (!isOver(refinementEnd))
       relieve(trial);
 }
 
+/// A search of the order of groups of ranks, which is that of each of their
+/// ranks.
+static SearchResult searchGroups(const Problem &problem,
+                                 const SearchOptions &options) {
+  if (!RankGroups::areNeeded(problem))
+    return search(problem, options);
+  const Result<RankGroups> groups = RankGroups::of(problem);
+  if (!groups)
+    return search(problem, options);
+  SearchResult found = search(groups->groupProblem(), options);
+  if (found.schedule)
+    found.schedule = groups->spread(*found.schedule);
+  // Ranks of a group in orders of their own could be faster.
+  found.bound = Bound();
+  return found;
+}
+
+/// Searches a better schedule of a plan in a part of the time that is left.
+void Planner::searchFor(PlanTrial &trial, double part) {
+  SearchOptions chosen;
+  chosen.seed = options.seed;
+  chosen.effort = options.effort;
+  chosen.inIndexOrder = true;
+  chosen.interrupt = options.interrupt;
+  chosen.timeLimitMs =
+      options.deadline.exists()
+          ? static_cast<int64_t>(double(options.deadline.leftMs()) * part)
+          : 0;
+  if (isOver() || (options.deadline.exists() && chosen.timeLimitMs == 0))
+    return;
+  SearchResult found =
+      searchPlan(trial.laid.figures, trial.laid.problem, chosen, searchGroups);
+  if (found.schedule)
+    trial.improve(std::move(*found.schedule), "");
+}
+
 void Planner::searchBest() {
   const auto count = std::min<size_t>(options.searched, result.plans.size());
-  for (size_t k = 0; k < count; ++k) {
-    if (isOver())
-      break;
-    PlanTrial &trial = result.plans[k];
-    SearchOptions chosen;
-    chosen.seed = options.seed;
-    chosen.effort = options.effort;
-    chosen.inIndexOrder = true;
-    chosen.interrupt = options.interrupt;
-    chosen.timeLimitMs =
-        options.deadline.exists()
-            ? options.deadline.leftMs() / static_cast<int64_t>(count - k)
-            : 0;
-    if (options.deadline.exists() && chosen.timeLimitMs == 0)
-      break;
-    SearchResult found =
-        searchPlan(trial.laid.figures, trial.laid.problem, chosen,
-                   [](const Problem &problem, const SearchOptions &how) {
-                     return search(problem, how);
-                   });
-    if (found.schedule)
-      trial.improve(std::move(*found.schedule), "");
+  if (hopeful && count > 0 && hopefulNs < result.plans.front().timeNs) {
+    searchFor(*hopeful, 0.5);
+    if (hopeful->fits())
+      result.plans.push_back(std::move(*hopeful));
   }
+  for (size_t k = 0; k < count; ++k)
+    searchFor(result.plans[k], 1 / double(count - k));
   std::stable_sort(result.plans.begin(), result.plans.end(),
                    std::mem_fn(&PlanTrial::isBetterThan));
 }
@@ -321,20 +463,57 @@ void Planner::offerFastest() {
                         /*maxReplicas=*/1, std::vector<bool>(space.layers)));
 }
 
+/// The time of an iteration in which all ranks work without a pause.
+double Planner::workOfAllNs(int64_t samples) const {
+  return space.leastWorkNs(samples) * double(space.samples / samples) /
+         space.slowestDevices;
+}
+
+int64_t Planner::memoryBoundNs(int64_t samples, int64_t leastNs,
+                               int64_t knownNs) const {
+  const Result<ChainProblem> chain =
+      space.chain(samples, std::vector<bool>(space.layers));
+  const std::vector<LeastTimes> times = space.leastTimes(samples);
+  const MemoryBound bound({*chain, times, space.mayRecompute,
+                           options.recompute != RecomputeChoice::All,
+                           options.recompute != RecomputeChoice::None});
+  if (!bound.mayTake(double(knownNs)))
+    return knownNs;
+  return static_cast<int64_t>(bound.find(double(leastNs), double(knownNs), [&] {
+    return options.interrupt && *options.interrupt;
+  }));
+}
+
+void Planner::findBound() {
+  // Sizes of micro-batches with their bounds, the lowest first: others need
+  // only a bound that is not lower.
+  std::vector<std::pair<int64_t, int64_t>> sizes;
+  for (int64_t samples : microbatchSizes(space, options))
+    if (space.chain(samples, std::vector<bool>(space.layers)))
+      sizes.emplace_back(static_cast<int64_t>(workOfAllNs(samples)), samples);
+  if (sizes.empty())
+    return;
+  std::sort(sizes.begin(), sizes.end());
+  result.lowerBoundNs = sizes.front().first;
+  if (result.plans.empty())
+    return;
+  int64_t least = result.plans.front().timeNs;
+  for (const auto &[workNs, samples] : sizes)
+    if (workNs < least)
+      least = memoryBoundNs(samples, workNs, least);
+  // Half a percent is too little to speak of.
+  result.boundCountsRecomputation =
+      least - result.lowerBoundNs > result.lowerBoundNs / 200;
+  if (result.boundCountsRecomputation)
+    result.lowerBoundNs = least;
+}
+
 ModelPlannerResult Planner::run() {
-  for (int64_t samples : microbatchSizes(space, options)) {
-    if (!space.chain(samples, std::vector<bool>(space.layers)))
-      continue;
-    const auto bound = static_cast<int64_t>(space.leastWorkNs(samples) *
-                                            double(space.samples / samples) /
-                                            space.slowestDevices);
-    if (result.lowerBoundNs == 0 || bound < result.lowerBoundNs)
-      result.lowerBoundNs = bound;
-  }
   proposeAll();
   refine();
   offerFastest();
   searchBest();
+  findBound();
   return std::move(result);
 }
 

@@ -50,8 +50,10 @@ struct ModelPlannerResult {
   std::optional<PlanTrial> nearest;
   /// (size of micro-batches in samples, why it has no plan).
   std::vector<std::pair<int64_t, std::string>> refused;
-  /// A lower bound for plans of all sizes: all ranks work without a pause.
+  /// A lower bound for plans of all sizes: all ranks work without a pause, or
+  /// with the recomputation that memory forces (MemoryBound).
   int64_t lowerBoundNs = 0;
+  bool boundCountsRecomputation = false;
   int64_t tried = 0;
 };
 
@@ -77,12 +79,25 @@ std::vector<int64_t> microbatchSizes(const ModelSpace &space,
 ModelPlan modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
                       int64_t maxReplicas, std::vector<bool> recomputes);
 
-/// The same groups with `chunks` stages each, cut so that the busiest rank has
+/// How the stages of each group of ranks are placed.
+struct ChunkPlacing {
+  int32_t chunks = 2;
+  /// In a V instead of a loop; only two.
+  bool isV = false;
+};
+struct ChunkedPlan {
+  ModelPlan plan;
+  /// Work of one micro-batch on the busiest rank.
+  int64_t busiestNs = 0;
+};
+/// The same groups with several stages each, cut so that the busiest rank has
 /// the least work; nothing if there are too few layers or the layers do not
-/// fit.
-std::optional<ModelPlan> inChunks(const ModelPlan &plan,
-                                  const ChainProblem &chain, int32_t chunks,
-                                  bool isV);
+/// fit. `inFlight`, by layer: the number of micro-batches whose activations a
+/// rank must have memory for; empty: one each.
+std::optional<ChunkedPlan> inChunks(const ModelPlan &plan,
+                                    const ChainProblem &chain,
+                                    ChunkPlacing placing,
+                                    const std::vector<double> &inFlight = {});
 
 } // namespace rondo
 

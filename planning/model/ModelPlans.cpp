@@ -36,13 +36,14 @@ ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
   return plan;
 }
 
-std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
-                                         const ChainProblem &chain,
-                                         int32_t chunks, bool isV) {
-  const int32_t groups = plan.numGroups(), stages = groups * chunks;
+std::optional<ChunkedPlan>
+rondo::inChunks(const ModelPlan &plan, const ChainProblem &chain,
+                ChunkPlacing placed, const std::vector<double> &inFlight) {
+  const int32_t groups = plan.numGroups(), chunks = placed.chunks,
+                stages = groups * chunks;
   if (groups < 2 || stages > chain.numLayers())
     return {};
-  const Chunks placing{groups, chunks, isV};
+  const Chunks placing{groups, chunks, placed.isV};
   const ChainCosts costs(chain);
   PartitionInput input;
   input.rankOfStage.resize(stages);
@@ -66,18 +67,26 @@ std::optional<ModelPlan> rondo::inChunks(const ModelPlan &plan,
                                    : chain.memoryBytes - weakest.memoryLess);
   }
   for (int32_t layer = 0; layer < chain.numLayers(); ++layer)
-    input.bytes.push_back(costs.stateBytes(layer, layer + 1) +
-                          costs.stashBytes(layer, layer + 1, fewest));
+    input.bytes.push_back(
+        costs.stateBytes(layer, layer + 1) +
+        (inFlight.empty()
+             ? costs.stashBytes(layer, layer + 1, fewest)
+             : costs.workingBytes(layer, layer + 1, fewest) +
+                   static_cast<int64_t>(
+                       inFlight[layer] *
+                       double(costs.stashBytes(layer, layer + 1, fewest)))));
   const Result<Partition> cut = partitionLayers(input, 200);
   if (!cut)
     return {};
-  ModelPlan result;
+  ChunkedPlan chunked;
+  chunked.busiestNs = cut->busiestNs;
+  ModelPlan &result = chunked.plan;
   result.samples = plan.samples;
   result.recomputes = plan.recomputes;
   result.chunks = chunks;
-  result.isV = isV;
+  result.isV = placed.isV;
   for (int32_t stage = 0; stage < stages; ++stage)
     result.stages.push_back({cut->begins[stage], cut->begins[stage + 1],
                              plan.stages[input.rankOfStage[stage]].devices});
-  return result;
+  return chunked;
 }

@@ -6,6 +6,7 @@
 
 #include "lowering/Lowering.h"
 #include "planning/chain/ChainProblem.h"
+#include "planning/model/LeastTimes.h"
 
 #include <functional>
 #include <string>
@@ -70,6 +71,8 @@ struct ModelSpace {
   /// A lower bound of the time, in ns, that the layers take for such a
   /// micro-batch on the slowest device, however its samples are shared.
   std::function<double(int64_t microbatchSamples)> leastWorkNs;
+  /// [layer]: the same of each of its tasks.
+  std::function<std::vector<LeastTimes>(int64_t microbatchSamples)> leastTimes;
   std::function<Result<LaidPlan>(const ModelPlan &)> make;
 };
 

@@ -23,8 +23,9 @@ namespace {
 struct Written {
   std::string family;
   Judged judged;
-  /// The largest excess of a rank over its memory; at most 0 if all fit.
-  int64_t missingBytes = 0;
+  /// [group]: the largest excess of a rank over its memory; at most 0 if it
+  /// fits.
+  std::vector<int64_t> excessBytes;
   /// Activations of the rank that holds most.
   int64_t heldBytes = 0;
 };
@@ -45,14 +46,13 @@ static std::vector<int64_t> excessOfState(const Problem &problem,
   return excess;
 }
 
-static void findMissing(const Problem &groups,
-                        const std::vector<int64_t> &excess, Written &written) {
-  written.missingBytes = std::numeric_limits<int64_t>::min();
+static void findExcess(const Problem &groups,
+                       const std::vector<int64_t> &ofState, Written &written) {
+  written.excessBytes.assign(groups.numRanks(), 0);
   for (int32_t group = 0; group < groups.numRanks(); ++group)
     if (groups.memoryCaps[group] != noMemoryCap)
-      written.missingBytes = std::max(
-          written.missingBytes, written.judged.simulation.peakBytes[group] -
-                                    groups.memoryCaps[group] + excess[group]);
+      written.excessBytes[group] = written.judged.simulation.peakBytes[group] -
+                                   groups.memoryCaps[group] + ofState[group];
 }
 
 /// The schedules of all families for groups of ranks, the fastest first; of
@@ -87,7 +87,7 @@ static std::vector<Written> writeAll(const Problem &problem,
         written.family = families.choice(i).text();
         written.heldBytes = *std::max_element(peaks.begin(), peaks.end());
         written.judged = std::move(judged);
-        findMissing(groups, excess, written);
+        findExcess(groups, excess, written);
         all.push_back(std::move(written));
       },
       [&](const Fault &fault) { reason = describe(fault); });
@@ -99,20 +99,32 @@ static std::vector<Written> writeAll(const Problem &problem,
   return all;
 }
 
-/// The largest excess of an arena over its device.
-static int64_t missingOf(const ProvedPrograms &proved,
-                         const PlanFigures &figures) {
-  const std::vector<int64_t> excess =
-      excessOver(figures.devices, proved.arenaBytes);
-  return excess.empty() ? 0 : *std::max_element(excess.begin(), excess.end());
+static int64_t largestOf(const std::vector<int64_t> &bytes) {
+  return bytes.empty() ? 0 : *std::max_element(bytes.begin(), bytes.end());
+}
+
+/// [group]: the largest of the values of its ranks.
+static std::vector<int64_t> byGroup(const ModelPlan &plan,
+                                    const std::vector<int64_t> &ofRank) {
+  std::vector<int64_t> values;
+  for (int32_t group = 0; group < plan.numGroups(); ++group) {
+    int64_t &most = values.emplace_back(0);
+    for (int32_t rank : plan.stages[group].devices)
+      most = std::max(most, ofRank[rank]);
+  }
+  return values;
 }
 
 bool PlanTrial::improve(Schedule other, std::string name) {
   ProvedPrograms proved = provePrograms(laid.figures, laid.problem, other);
   if (proved.fault) {
-    const int64_t missing =
-        proved.isOverCap() ? missingOf(proved, laid.figures) : 0;
+    std::vector<int64_t> excess;
+    if (proved.isOverCap())
+      excess = excessOver(laid.figures.devices, proved.arenaBytes);
+    const int64_t missing = largestOf(excess);
     if (!fits()) {
+      if (missing > 0)
+        misfits.push_back({std::move(name), 0, {}, byGroup(laid.plan, excess)});
       if (missing > 0 && (missingBytes == 0 || missing < missingBytes))
         missingBytes = missing;
       reason = describeFault(proved, laid.problem);
@@ -147,17 +159,27 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
   std::vector<Written> all = writeAll(problem, ofGroups, choices, reason);
   int32_t proved = 0;
   for (Written &written : all) {
-    if (written.missingBytes > 0) {
-      if (!trial.fits() && (trial.missingBytes == 0 ||
-                            written.missingBytes < trial.missingBytes))
-        trial.missingBytes = written.missingBytes;
+    const int64_t missing = largestOf(written.excessBytes);
+    if (missing > 0) {
+      if (!trial.fits() &&
+          (trial.missingBytes == 0 || missing < trial.missingBytes))
+        trial.missingBytes = missing;
+      if (!trial.fits())
+        trial.misfits.push_back({written.family, written.judged.objective,
+                                 written.judged.simulation.peakBytes,
+                                 written.excessBytes});
       continue;
     }
     if (written.judged.objective > ceilingNs) {
       trial.isSlow = !trial.fits();
       break;
     }
+    const size_t before = trial.misfits.size();
     trial.improve(groups.spread(written.judged.schedule), written.family);
+    if (trial.misfits.size() > before) {
+      trial.misfits.back().timeNs = written.judged.objective;
+      trial.misfits.back().heldBytes = written.judged.simulation.peakBytes;
+    }
     // Compare a few of the fastest: sums after the last backward may change
     // which one is fastest.
     if (trial.fits() && (++proved >= maxProved ||

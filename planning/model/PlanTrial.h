@@ -12,6 +12,16 @@
 
 namespace rondo {
 
+/// The schedule of a family that does not fit the devices.
+struct Misfit {
+  std::string family;
+  /// Makespan of its order.
+  int64_t timeNs = 0;
+  /// [group]: the most bytes of activations that a rank of the group holds; and
+  /// by how much a rank exceeds its memory, 0 or less if all fit.
+  std::vector<int64_t> heldBytes, excessBytes;
+};
+
 /// A plan with the fastest of the tried schedules that fit.
 struct PlanTrial {
   LaidPlan laid;
@@ -27,6 +37,9 @@ struct PlanTrial {
   /// reason; and the reason.
   int64_t missingBytes = 0;
   std::string reason;
+  /// Schedules without enough memory that are faster than `schedule`, the
+  /// fastest first.
+  std::vector<Misfit> misfits;
   /// Whether all schedules with enough memory exceed the ceiling.
   bool isSlow = false;
 

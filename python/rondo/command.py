@@ -8,9 +8,10 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import warnings
 
 from .fields import loads
-from .problem import Problem
+from .problem import GraphStage, Problem
 from .schedule import Schedule
 
 
@@ -95,10 +96,13 @@ def _said(text: str, folder: str) -> str:
     return text.removeprefix("rondo: error: ")
 
 
-def _call(arguments: list[str], folder: str) -> str:
-    """Output of the command; raises RondoError with what it says."""
+def _call(arguments: list[str], folder: str, warns: bool = False) -> str:
+    """Output of the command; raises RondoError with what it says. With `warns`, its
+    notes are warnings of the caller's caller."""
     status, output, errors = _run(arguments, folder)
     if status == 0:
+        for line in errors.splitlines() if warns else []:
+            warnings.warn(line.removeprefix("rondo: note: "), stacklevel=3)
         return output
     kind = Infeasible if status == 3 else RondoError
     raise kind(_said(errors or output, folder) or f"rondo failed: {status}", status)
@@ -211,6 +215,14 @@ def verify(schedule: Schedule, problem: Problem | None = None) -> None:
         raise kind(_said(output or errors, folder), status)
 
 
+def _has_more_than_order(problem: Problem) -> bool:
+    """Whether stages have replicas, or run their forward again."""
+    return any(
+        isinstance(stage, GraphStage) and (len(stage.replicas) > 1 or "R" in stage.costs)
+        for stage in problem.stages
+    )
+
+
 def export(
     kind: str,
     schedule: Schedule,
@@ -219,12 +231,16 @@ def export(
     **options: object,
 ) -> str:
     """The text that `rondo export KIND` makes of a schedule, such as "torch-csv".
-    With `output` that file is written too; options are those of the command."""
+    With `output` that file is written too; options are those of the command. Of a
+    problem with replicas, sharded state or recomputation it is the order of one
+    pipeline, and warnings say what was left out."""
+    found = _problem_of(schedule, problem)
     with tempfile.TemporaryDirectory(prefix="rondo-") as folder:
-        _problem_of(schedule, problem).write(os.path.join(folder, "problem.json"))
+        found.write(os.path.join(folder, "problem.json"))
         schedule.write(os.path.join(folder, "schedule.json"))
         files = ["schedule.json", "--problem", "problem.json", "-o", "exported"]
-        _call(["export", kind, *files, *_options(**options)], folder)
+        arguments = ["export", kind, *files, *_options(**options)]
+        _call(arguments, folder, warns=_has_more_than_order(found))
         written = pathlib.Path(folder, "exported")
         if output is not None:
             shutil.copyfile(written, output)

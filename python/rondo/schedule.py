@@ -53,6 +53,7 @@ class Schedule:
     ranks: list[list[Any]] = field(lists(lists(anything)), default_factory=list)
     link_order: dict[str, list[str]] | None = field(values(lists(text)), default=None)
     overlap: list[list[str]] | None = field(lists(lists(text)), default=None)
+    versions: Any = field(anything, default=None)
     family: Any = field(anything, default=None)
     objective: str | None = field(text, default=None)
     makespan_ns: int | None = field(whole, default=None)
@@ -146,7 +147,9 @@ class Timeline:
         return f'<iframe srcdoc="{quoted}" style="width:100%;height:480px;border:0"></iframe>'
 
 
-_version_2_only = frozenset(["name", "entry", "exit", "weight_copies", "delay", "clip", "norm_delay"])
+_version_2_only = frozenset(
+    ["name", "entry", "exit", "versions", "weight_copies", "delay", "clip", "norm_delay"]
+)
 
 
 def read_schedules(path: str | os.PathLike[str]) -> list[Schedule]:

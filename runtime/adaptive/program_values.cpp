@@ -59,8 +59,8 @@ public:
   void allReduce(int64_t collective, int64_t /*step*/) override {
     order.append({ActionKind::AllReduce, collective, 0});
   }
-  void await(int64_t collective, int64_t /*step*/) override {
-    order.append({ActionKind::Await, collective, 0});
+  void await(int64_t collective, int64_t unit) override {
+    order.append({ActionKind::Await, collective, unit});
   }
   void unshard(int64_t replica, int64_t unit) override {
     order.append({ActionKind::Unshard, replica, unit});
@@ -114,7 +114,7 @@ static void addReplicas(const Executable &exe, const ProgramDesc &program,
     if (program.shares[first].turns > 1)
       replicas.addRoundRobinStage(ranks, program.shares[first].samples);
     else
-      replicas.addStage(shares);
+      replicas.addStage(shares, exe.replicas[first].shards);
   }
 }
 
@@ -177,17 +177,34 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
     program.staging.assign(desc.staging, desc.staging + desc.numRanks);
 }
 
+/// Which part of the state of a stage is sharded, as far as its order tells: a
+/// stage that gathers or reduces more than once an iteration frees weights or
+/// gradients between.
+static void addSharded(ProgramValues &values) {
+  Problem &problem = values.problem;
+  if (!problem.replicas.areSharded())
+    return;
+  problem.sharded.assign(problem.numStages(), ShardedState::None);
+  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
+    if (!problem.replicas[h].isSharded())
+      continue;
+    problem.sharded[problem.replicas[h].stage] = ShardedState::Optimizer;
+    for (ActionKind kind : {ActionKind::Unshard, ActionKind::ReduceGrad})
+      problem.cost(h, kind).lane = traitsOf(kind).lane;
+  }
+  for (Action action : values.program.order.all()) {
+    if (!action.traits().movesState() || action.index == 0)
+      continue;
+    ShardedState &state =
+        problem.sharded[problem.replicas[action.subject].stage];
+    state = std::max(state, action.kind() == ActionKind::ReduceGrad
+                                ? ShardedState::Gradients
+                                : ShardedState::Weights);
+  }
+}
+
 ProgramValues rondo::runtime::valuesOf(const Executable &executable,
                                        const ProgramDesc &desc) {
-  for (int32_t h = 0; h < executable.numReplicas; ++h)
-    if (executable.replicas[h].shards > 1)
-      throw Error(
-          "the state of stage '" +
-              std::string(
-                  executable.stages[executable.replicas[h].stage].name) +
-              "' is sharded, and estimates of such schedules are not "
-              "there yet; run it with --adapt off",
-          Exit::Usage);
   ProgramValues values{problemOf(executable, desc), Program()};
   Program &program = values.program;
   program.resident = residentOf(desc);
@@ -205,6 +222,7 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
     desc.ranks[r].run(recorder, desc.ranks[r].row);
     program.order.endRank();
   }
+  addSharded(values);
   // R makes what I needs only where a replica recomputes.
   for (int32_t r = 0; r < desc.numRanks; ++r)
     for (Action action : program.order.rank(r))

@@ -56,6 +56,7 @@ Described::Described(const LayerDesc &desc) {
   layer.sequence = desc.sequence;
   layer.vocab = desc.vocab;
   layer.hidden = desc.hidden;
+  layer.first_sample = desc.custom.firstSample;
   layer.num_streams = desc.custom.numStreams;
   layer.streams = streams;
   for (int32_t s = 0; s < layer.num_streams; ++s) {
@@ -300,9 +301,13 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
     stated += comma + size.name + " = " + std::to_string(size.stated);
     needed += comma + size.name + " = " + std::to_string(size.needed);
   }
+  const std::string samples =
+      layer.custom.numSizes == 0
+          ? ""
+          : " for " + rondo::countOf(layer.batch, "sample");
   if (!stated.empty())
-    fail(layer, "the program was compiled for " + stated + ", but " +
-                    nameOfBody(layer) + " needs " + needed +
+    fail(layer, "the program was compiled for " + stated + samples + ", but " +
+                    nameOfBody(layer) + " needs " + needed + samples +
                     ": write that into the model and compile it again");
 }
 

@@ -71,7 +71,9 @@ typedef struct rondo_layer {
   const int64_t *input_grad_bytes;
   /* 0: the layer is the model's last. */
   int64_t output_bytes;
-  /* Samples of a micro-batch; 0 if the model does not state them. */
+  /* Samples of a micro-batch, or those that this replica has of it; 0 if the
+   * model does not state them. A layer that states its sizes for several
+   * numbers of samples is described once for each that the program uses. */
   int64_t batch;
   /* Sizes of the model's gpt<...> or llama<...>, 0 if it has none: data are
    * [batch][sequence] numbers in [0, vocab). */
@@ -81,10 +83,14 @@ typedef struct rondo_layer {
   /* streams = [...], in their order. */
   int32_t num_streams;
   const rondo_stream *streams;
+  /* The first of the batch in the micro-batch; not 0 only for replicas that
+   * divide its samples. */
+  int64_t first_sample;
 } rondo_layer;
 
-/* Bytes of a layer's buffers; its declaration must state the same. All but the
- * first are for one micro-batch. */
+/* Bytes of a layer's buffers; its declaration must state the same. Weights are
+ * the same for any number of samples; the others are for layer->batch of them.
+ */
 typedef struct rondo_sizes {
   /* fp32, without copies in other types. */
   int64_t weight_bytes;

@@ -114,6 +114,9 @@ private:
     std::unique_ptr<RunTables> tables;
     /// Which weights its tasks read; null: the newest.
     const VersionDesc *versions = nullptr;
+    /// The mean delays of the latest replica of its stage: all of them step
+    /// together, with one rate and one decay.
+    double stageForward = 0, stageBackward = 0;
     /// Memory for the weights of a layer moved back, and the number of steps
     /// for I and for R; null and 0: the weights are read in place.
     char *moved = nullptr;
@@ -234,7 +237,7 @@ private:
   /// tensors that other stages share.
   template <typename Run>
   static void forHeaders(const LocalReplica &replica, Run run) {
-    run(replica.binding->control.header, replica.versions->meanForward);
+    run(replica.binding->control.header, replica.stageForward);
     for (size_t t = 0; t < replica.ownHeaders.size(); ++t)
       if (ControlHeader *own = replica.ownHeaders[t])
         run(own, replica.ownDelays[t]);

@@ -208,6 +208,16 @@ void RunningRank::prepare(int32_t h) {
     return;
 
   replica.versions = &overlap->versions[h];
+  replica.stageForward = replica.stageBackward = 0;
+  const Executable &exe = state.executable();
+  for (int32_t other = 0; other < exe.numReplicas; ++other)
+    if (exe.replicas[other].stage == exe.replicas[h].stage) {
+      const VersionDesc &versions = overlap->versions[other];
+      replica.stageForward =
+          std::max(replica.stageForward, versions.meanForward);
+      replica.stageBackward =
+          std::max(replica.stageBackward, versions.meanBackward);
+    }
   replica.versioned = std::make_unique<VersionedWeights>(
       context, h, replica.place(Buffer::Weights), *overlap, span.emulation);
   if (!replica.shard)
@@ -223,8 +233,9 @@ void RunningRank::prepareMoves(LocalReplica &replica, const ShareDesc &share) {
     return;
   const ReplicaBinding &binding = *replica.binding;
   const double apart = versions.meanForward - versions.meanBackward;
-  replica.optimized.changeDecay =
-      static_cast<float>(changeDecay(optimizer.extrapolationDecay, apart));
+  replica.optimized.changeDecay = static_cast<float>(
+      changeDecay(optimizer.extrapolationDecay,
+                  replica.stageForward - replica.stageBackward));
   replica.stepsBack = static_cast<float>(apart);
   if (versions.recomputesExtrapolated)
     replica.stepsBackAgain = static_cast<float>(

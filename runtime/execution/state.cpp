@@ -33,6 +33,7 @@ State::State(const Executable &executable, const World &world,
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     const ProgramDesc &program = exe.programs[p];
     checkShares(program);
+    checkOtherSizes(program);
     checkProgram(program);
     checkStages(program);
     checkEdges(program);

@@ -198,6 +198,8 @@ private:
   void checkGroups() const;
   void checkShards(const ProgramDesc &program) const;
   void checkShares(const ProgramDesc &program) const;
+  /// Custom layers for other numbers of samples than exe.layers have.
+  void checkOtherSizes(const ProgramDesc &program) const;
   void checkTensorNames() const;
   void checkRunningTensors() const;
   void checkEdges(const ProgramDesc &program) const;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/bodies/tensors.h"
 #include "runtime/execution/state.h"
 #include "runtime/model/share.h"
@@ -245,6 +246,17 @@ std::vector<LayerDesc> State::layersOf(int32_t h,
                              {share.firstSample, share.samples},
                              samplesOf(program)));
   return layers;
+}
+
+void State::checkOtherSizes(const ProgramDesc &program) const {
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    if (program.layers == exe.layers &&
+        program.shares[h].samples == samplesOf(program))
+      continue;
+    for (const LayerDesc &layer : layersOf(h, program))
+      if (layer.kind == LayerKind::Custom)
+        checkCustomLayer(layer);
+  }
 }
 
 void State::checkEdges(const ProgramDesc &program) const {

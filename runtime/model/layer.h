@@ -67,6 +67,19 @@ struct LayerFlops {
   int64_t forward, inputGrad, weightGrad;
 };
 
+/// A custom layer states its sizes for no more numbers of samples.
+inline constexpr int32_t maxLayerSizes = 16;
+
+/// Bytes and operations of a custom layer for micro-batches of `samples`
+/// samples.
+struct CustomSizes {
+  int64_t samples;
+  int64_t savedForInputGrad, savedForWeightGrad, keptForWeightGrad;
+  int64_t output, outputWithoutGrad;
+  int64_t workspace, backwardWorkspace;
+  LayerFlops flops;
+};
+
 /// Keys of a custom layer in addition to its sizes.
 struct CustomDesc {
   const char *name;
@@ -91,6 +104,12 @@ struct CustomDesc {
   int64_t frozenBytes;
   int32_t numStreams;
   StreamDesc streams[maxLayerStreams];
+  /// Of micro-batches, and of replicas that divide them; none: only those that
+  /// the layer has now are known.
+  int32_t numSizes;
+  CustomSizes sizes[maxLayerSizes];
+  /// The first of the layer's samples in the micro-batch.
+  int32_t firstSample;
 };
 
 /// Slower rotations for positions beyond those of the first training, as

@@ -10,7 +10,7 @@
 #define RONDO_RUNTIME_MODEL_SHARE_H
 
 #include "kinds/Shares.h"
-#include "runtime/model/layer.h"
+#include "runtime/model/gpt_sizes.h"
 
 namespace rondo::runtime {
 
@@ -19,8 +19,33 @@ struct Samples {
   int32_t first = 0, count = 1;
 };
 
+/// Puts the sizes in place of those that a custom layer has. Without
+/// `hasOutput` no layer takes its output, which then has no bytes.
+inline void setSizes(LayerDesc &layer, const CustomSizes &sizes,
+                     bool hasOutput) {
+  layer.activationBytes = sizes.savedForInputGrad + sizes.savedForWeightGrad;
+  layer.inputGradFreesBytes = sizes.savedForInputGrad;
+  layer.inputGradKeepsBytes = sizes.keptForWeightGrad;
+  layer.outputBytes = hasOutput ? sizes.output : 0;
+  layer.custom.outputWithoutGradBytes = hasOutput ? sizes.outputWithoutGrad : 0;
+  layer.custom.workspaceBytes = sizes.workspace;
+  layer.custom.backwardWorkspaceBytes = sizes.backwardWorkspace;
+  layer.custom.flops = sizes.flops;
+}
+
+/// The sizes that a custom layer states for this number of samples; null if it
+/// states none.
+inline const CustomSizes *sizesFor(const LayerDesc &layer, int32_t samples) {
+  for (int32_t k = 0; k < layer.custom.numSizes; ++k)
+    if (layer.custom.sizes[k].samples == samples)
+      return &layer.custom.sizes[k];
+  return nullptr;
+}
+
 /// `layer`, which is for `all` samples, for some of them. Times of timed layers
-/// are in proportion, rounded up.
+/// are in proportion, rounded up. A custom layer states its sizes for this
+/// number of samples, and the layers that feed it have the samples one after
+/// another in their outputs.
 inline LayerDesc shareOf(const LayerDesc &layer, Samples samples, int32_t all) {
   LayerDesc share = layer;
   if (samples.count == all)
@@ -40,8 +65,17 @@ inline LayerDesc shareOf(const LayerDesc &layer, Samples samples, int32_t all) {
     share.inputGradFreesBytes = share.activationBytes;
   share.inputGradKeepsBytes = bytes(layer.inputGradKeepsBytes);
   share.outputBytes = bytes(layer.outputBytes);
+  // Layers of an architecture round up their outputs.
+  const int64_t rounded = layer.kind == LayerKind::Custom && layer.hidden > 0
+                              ? gptActivationBuffer(layer)
+                              : -1;
   for (int32_t i = 0; i < layer.numInputs; ++i)
-    share.inputBytes[i] = bytes(layer.inputBytes[i]);
+    share.inputBytes[i] = layer.inputBytes[i] == rounded
+                              ? gptActivationBuffer(share)
+                              : bytes(layer.inputBytes[i]);
+  share.custom.firstSample = samples.first;
+  if (const CustomSizes *sizes = sizesFor(layer, samples.count))
+    setSizes(share, *sizes, layer.outputBytes > 0);
   return share;
 }
 

@@ -7,6 +7,8 @@
 #include "lowering/MemoryPlan.h"
 #include "planning/Deadline.h"
 #include "planning/FittingSearch.h"
+#include "planning/gathers/FittingGathers.h"
+#include "schedule/order/Shards.h"
 #include "schedule/program/ProgramSimulator.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/Portfolio.h"
@@ -110,6 +112,13 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
                   problem.cost(h, ActionKind::WeightGrad).ns;
     set(ActionKind::Backward, kept,
         forInput + againForInput + forWeight + againForWeight + kept);
+    if (!problem.replicas[h].isSharded())
+      continue;
+    const int64_t gathered = bytesOf(buffers, BufferKind::GatheredWeights);
+    set(ActionKind::Unshard, gathered, 0);
+    set(ActionKind::Reshard, 0, gathered);
+    set(ActionKind::ReduceGrad, 0,
+        bytesOf(buffers, BufferKind::UnreducedGradients));
   }
   const Program &own = request.values.program;
   std::vector<int64_t> stateEnd(problem.numRanks(), 0);
@@ -136,6 +145,8 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
   const RunSearch run = [](const Problem &of, const SearchOptions &how) {
     return search(of, how);
   };
+  if (problem.replicas.areSharded())
+    return searchPlan(plan, problem, options, run);
   if (!mayBlock(plan, problem) && !mayOverflow(plan, problem))
     return run(problem, options);
   Problem tightened = problem;
@@ -145,12 +156,13 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
   return searchFitting(fitting, options);
 }
 
-/// The computation of a program, without messages and steps.
+/// The computation of a program with its gathers and reductions, without
+/// messages and steps.
 static Schedule tasksOf(const Program &program) {
   Schedule tasks;
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     for (Action action : program.order.rank(r))
-      if (action.isTask())
+      if (action.isTask() || action.traits().movesState())
         tasks.append(action);
     tasks.endRank();
   }
@@ -238,6 +250,9 @@ static Problem withFasterLinks(const Problem &problem, int64_t times) {
 /// messages then take, a search of tasks does not know.
 SearchOutcome Finder::findFamily() const {
   SearchOutcome best{std::nullopt, "no family's order fits"};
+  // A search of sharded stages tries them.
+  if (problem.replicas.areSharded())
+    return best;
   const Deadline limit(request.timeLimitMs);
   const Problem placings[] = {stated, withFasterLinks(problem, 2),
                               withFasterLinks(problem, 4),
@@ -282,6 +297,16 @@ SearchOutcome Finder::find(const Problem *alsoPlacedFor) const {
     return result.fault ? none(*result.fault)
                         : SearchOutcome{std::nullopt, "time ran out"};
   lowered.tasks = std::move(*result.schedule);
+  if (problem.replicas.areSharded()) {
+    // It has the reference, and so the bits, of the compiled schedule.
+    std::optional<Schedule> placed =
+        withGathersLike(unitsOf(problem, tasksOf(request.values.program)),
+                        problem, lowered.tasks, PlanArenas(plan, problem));
+    if (!placed)
+      return none(makeFault<FaultKind::OtherReductions>("the order found",
+                                                        request.like.name));
+    lowered.tasks = std::move(*placed);
+  }
   if (std::optional<Fault> fault = check(lowered.tasks))
     return none(*fault);
   std::optional<Fault> wrong = place(problem, lowered);

@@ -11,11 +11,16 @@
 
 namespace rondo::torch {
 
-/// The same for all tasks of a micro-batch, and under every schedule.
+/// The same for all tasks of a micro-batch, and under every schedule. Replicas
+/// that divide its samples draw other numbers each.
 static uint64_t randomKeyOf(const rondo_layer &layer, const rondo_task &task) {
   const uint64_t run = runtime::mix(runtime::hashName(layer.name), task.seed);
-  return runtime::mix(runtime::mix(run, static_cast<uint64_t>(task.iteration)),
-                      static_cast<uint64_t>(task.microbatch));
+  const uint64_t key =
+      runtime::mix(runtime::mix(run, static_cast<uint64_t>(task.iteration)),
+                   static_cast<uint64_t>(task.microbatch));
+  return layer.first_sample == 0
+             ? key
+             : runtime::mix(key, static_cast<uint64_t>(layer.first_sample));
 }
 
 Spaces::Spaces(const rondo_layer &layer, const rondo_task &buffers,

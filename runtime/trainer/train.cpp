@@ -186,12 +186,6 @@ static void checkAdapts(const Executable &exe, const Options &options,
   auto refuse = [&](const std::string &why) {
     throwInAll(world, Error("--adapt " + why, Exit::Usage));
   };
-  for (int32_t h = 0; h < exe.numReplicas; ++h)
-    if (exe.replicas[h].shards > 1)
-      refuse("estimates schedules, which it cannot do yet where state is "
-             "sharded, as that of stage '" +
-             std::string(exe.stages[exe.replicas[h].stage].name) +
-             "'; run it with --adapt off");
   for (const ProgramDesc *program : programs)
     if (program->overlap)
       refuse("changes schedules between iterations, but those of '" +

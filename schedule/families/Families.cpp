@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kinds/EditDistance.h"
+#include "schedule/families/OwnRanks.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
 #include "schedule/transforms/Iterations.h"
@@ -233,6 +234,12 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
   }
   if (choice.family->needsChain && !problem.isChain())
     return noChain(choice.family->name, problem);
+  if (choice.family->policy && haveSeveralStages(problem))
+    // No stage has more iterations under way than there are stages.
+    return orderOnOwnRanks(
+        problem, problem.numStages() + 1, [&](const Problem &own) {
+          return choice.family->generate(own, choice.arguments);
+        });
   if (choice.family->policy || problem.iterations == 1)
     return choice.family->generate(problem, choice.arguments);
   for (int32_t stage = 0; stage < problem.numStages(); ++stage)

@@ -64,6 +64,7 @@ Problem RankGroups::groupProblem() const {
   groups.iterations = all.iterations;
   groups.countsOnce = all.countsOnce;
   groups.versions = all.versions;
+  groups.tiedStages = all.tiedStages;
   groups.objective = all.objective;
   groups.channels = all.channels;
   groups.memoryCaps.assign(numGroups, noMemoryCap);
@@ -134,10 +135,11 @@ void RankGroups::addMessages(Problem &groups) const {
 }
 
 template <typename Visit>
-void RankGroups::forEachOfRound(int64_t round, Visit visit) const {
+void RankGroups::forEachOfRounds(int64_t round, int64_t count,
+                                 Visit visit) const {
   const int64_t first = round * microbatchesInRound;
-  const int64_t end =
-      std::min<int64_t>(first + microbatchesInRound, problem->microbatches);
+  const int64_t end = std::min<int64_t>(first + count * microbatchesInRound,
+                                        problem->microbatches);
   for (int64_t microbatch = first; microbatch < end; ++microbatch)
     visit(microbatch);
 }
@@ -149,9 +151,22 @@ std::optional<Action> RankGroups::taskOn(int32_t rank, Action ofGroup,
       replicas.numberOn(static_cast<int32_t>(ofGroup.subject), rank);
   if (!replicas[replica].takes(microbatch))
     return std::nullopt;
-  Action action(ofGroup.kind(), replica, microbatch);
-  action.count = ofGroup.count;
-  return action;
+  return Action(ofGroup.kind(), replica, microbatch);
+}
+
+void RankGroups::spreadBackward(int32_t rank, Action ofGroup,
+                                Schedule &schedule) const {
+  // All replicas share the samples of each micro-batch.
+  if (microbatchesInRound == 1) {
+    ofGroup.subject =
+        problem->replicas.numberOn(static_cast<int32_t>(ofGroup.subject), rank);
+    schedule.append(ofGroup);
+    return;
+  }
+  forEachOfRounds(ofGroup.index, ofGroup.count, [&](int64_t microbatch) {
+    if (auto task = taskOn(rank, ofGroup, microbatch))
+      schedule.append(*task);
+  });
 }
 
 /// The end of the run of actions from `i` that is written micro-batch by
@@ -163,7 +178,8 @@ int64_t RankGroups::endOfRun(ActionRange order, int64_t i,
   int64_t end = i + 1;
   if (first.kind() != ActionKind::Forward || feeds[first.subject])
     return end;
-  while (end < order.size() && order[end].subject == first.subject &&
+  while (end < order.size() && order[end].isTask() &&
+         order[end].subject == first.subject &&
          order[end].index == first.index &&
          order[end].kind() != ActionKind::WeightGrad)
     ++end;
@@ -181,8 +197,22 @@ Schedule RankGroups::spread(const Schedule &ofGroups) const {
     const ActionRange order =
         groupOf[r] == noGroup ? ActionRange() : ofGroups.rank(groupOf[r]);
     for (int64_t i = 0; i < order.size();) {
+      Action action = order[i];
+      if (action.kind() == ActionKind::Step) {
+        // Steps are numbered by iterations.
+        action.subject =
+            problem->replicas.numberOn(static_cast<int32_t>(action.subject), r);
+        schedule.append(action);
+        ++i;
+        continue;
+      }
+      if (action.count > 1) {
+        spreadBackward(r, action, schedule);
+        ++i;
+        continue;
+      }
       const int64_t end = endOfRun(order, i, feeds);
-      forEachOfRound(order[i].index, [&](int64_t microbatch) {
+      forEachOfRounds(action.index, 1, [&](int64_t microbatch) {
         for (int64_t k = i; k < end; ++k)
           if (auto task = taskOn(r, order[k], microbatch))
             schedule.append(*task);
@@ -212,7 +242,7 @@ void RankGroups::spreadLinkOrder(std::pair<int32_t, int32_t> groups,
   }
   for (const auto &[ranks, edges] : parts)
     for (Action ofGroup : tasks)
-      forEachOfRound(ofGroup.index, [&](int64_t microbatch) {
+      forEachOfRounds(ofGroup.index, 1, [&](int64_t microbatch) {
         const auto task = taskOn(ranks.first, ofGroup, microbatch);
         auto sends = [&](const Edge &edge) {
           return edge.from == static_cast<int32_t>(task->subject) &&

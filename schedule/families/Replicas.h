@@ -52,7 +52,10 @@ private:
     return (microbatchesInRound + turns - 1) / turns;
   }
   template <typename Visit>
-  void forEachOfRound(int64_t round, Visit visit) const;
+  void forEachOfRounds(int64_t round, int64_t count, Visit visit) const;
+  /// Appends a rank's part of a backward that serves several rounds: as one, or
+  /// one for each micro-batch where replicas take these in turn.
+  void spreadBackward(int32_t rank, Action ofGroup, Schedule &schedule) const;
   /// A rank's task for a task of its group; nullopt if its replica does not
   /// take the micro-batch.
   std::optional<Action> taskOn(int32_t rank, Action ofGroup,

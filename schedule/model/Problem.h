@@ -159,6 +159,10 @@ struct Problem {
   std::vector<VersionPolicy> versions;
   /// [stage]: bytes of one version of its weights; empty: unknown.
   std::vector<int64_t> weightBytes;
+  /// Stages that share a weight, ascending: the step of each waits for the
+  /// gradients of all of them. Empty: none. Families whose iterations overlap
+  /// order tasks around these waits; the rules take them from collectives.
+  std::vector<int32_t> tiedStages;
   /// A task that serves several micro-batches takes the time of one, and so
   /// does its message. Papers that count slots assume this.
   bool countsOnce = false;

@@ -18,9 +18,11 @@ std::optional<Fault> rondo::checkIterations(const Problem &problem) {
                                                   problem.iterations);
   }
   for (const Replica &replica : problem.replicas)
-    if (problem.iterations > 1 && replica.isRoundRobin())
-      return makeFault<FaultKind::RoundRobinIterations>(replica.stage,
-                                                        problem.iterations);
+    if (problem.iterations > 1 &&
+        problem.microbatchesEach() % replica.turns != 0)
+      return makeFault<FaultKind::RoundRobinIterations>(
+          replica.stage, problem.iterations, problem.microbatchesEach(),
+          replica.turns);
   if (!problem.versions.empty() &&
       problem.versions.size() != size_t(problem.numStages()))
     return makeFault<FaultKind::PolicyCount>(problem.versions.size(),

@@ -4,6 +4,7 @@
 #include "schedule/search/DepthOrder.h"
 
 #include "kinds/Counts.h"
+#include "schedule/families/OwnRanks.h"
 #include "schedule/families/Placement.h"
 #include "schedule/families/Replicas.h"
 #include "schedule/transforms/Recomputed.h"
@@ -56,6 +57,8 @@ Result<Problem> rondo::problemOfDepths(const Problem &problem) {
       return std::move(groups.fault());
     return problemOfDepths(groups->groupProblem());
   }
+  if (haveSeveralStages(problem))
+    return problemOfDepths(onOwnRanks(problem));
   if (auto fault = needLinearPlacement("a search over depths", problem))
     return std::move(*fault);
   return hasRecomputation(problem) ? withoutRecomputation(problem) : problem;
@@ -99,6 +102,15 @@ Schedule rondo::scheduleOf(const Problem &problem, const DepthOrder &order) {
   if (hasRecomputation(problem))
     return withRecomputation(problem,
                              scheduleOf(withoutRecomputation(problem), order));
+  if (haveSeveralStages(problem)) {
+    const int64_t underWay =
+        order.depths.front() / problem.microbatchesEach() + 2;
+    Result<Schedule> merged = orderOnOwnRanks(
+        problem, underWay, [&](const Problem &own) -> Result<Schedule> {
+          return scheduleOf(own, order);
+        });
+    return *std::move(merged);
+  }
   Schedule schedule;
   schedule.reserve((int64_t(3) * problem.microbatches + problem.iterations) *
                    problem.numStages());

@@ -60,8 +60,9 @@ struct DepthOrder {
 int32_t leastDepth(const Problem &problem, BackwardStyle style);
 
 /// The problem that depths refer to: a chain of groups (families/Replicas.h)
-/// with one stage each, in order. A task costs its maximum over the group. A
-/// fault if `problem` has no such form.
+/// with one stage each, in order. A task costs its maximum over the group. If
+/// ranks have several stages, each stage has a rank of its own there
+/// (families/OwnRanks.h). A fault if `problem` has no such form.
 Result<Problem> problemOfDepths(const Problem &problem);
 
 /// The order of every rank of `problem`, for which problemOfDepths() must

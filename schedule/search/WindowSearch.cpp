@@ -14,6 +14,7 @@
 #include "schedule/search/WindowSearch.h"
 
 #include "schedule/bounds/Shortfall.h"
+#include "schedule/families/OwnRanks.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/Budget.h"
 #include "schedule/search/DepthOrder.h"
@@ -89,6 +90,7 @@ public:
                                  1000
                            : 20000000 + 2000 * tasks);
     drain();
+    hasChunks = haveSeveralStages(window);
     Result<Problem> chain = problemOfDepths(window);
     if (!chain) {
       result.onlyDrained = std::move(chain.fault());
@@ -216,6 +218,14 @@ private:
     const std::vector<int32_t> shallow(chain.numStages(), least);
     const auto deepest = leastFor(double(result.boundNs));
     look(shallow);
+    // The depths of 1F1B, which the least ones for an iteration time fall short
+    // of where stages share a rank and wait for each other.
+    if (hasChunks) {
+      std::vector<int32_t> full(chain.numStages());
+      for (int32_t s = 0; s < chain.numStages(); ++s)
+        full[s] = std::max(least, chain.numStages() - s);
+      look(full);
+    }
     if (!look(deepest))
       bisect(chain, leastFor, look);
     noteUnlimited(judge, known, deepest);
@@ -388,6 +398,8 @@ private:
   const WindowSearchOptions &options;
   Budget budget;
   Random random;
+  /// Whether a rank has several stages.
+  bool hasChunks = false;
   WindowSearchResult result;
   std::map<std::vector<int64_t>, SearchResult> iterationsByCaps;
   std::optional<WindowFigures> unlimited;

@@ -38,6 +38,7 @@ public:
     for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
       if (auto fault = readVersions(replica))
         return std::move(*fault);
+    shareTurns();
     for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
       if (auto fault = measureDelays(replica))
         return std::move(*fault);
@@ -146,6 +147,20 @@ private:
     return static_cast<int32_t>(m / each) - delays[fixed->indexOf(m)];
   }
 
+  /// The number of the stage's replica that takes a micro-batch; the first of
+  /// those that share its samples.
+  int32_t replicaOf(int32_t stage, int64_t m) const {
+    const Replica &first = *problem.replicas.of(stage).begin();
+    return problem.replicas.numberOf(stage,
+                                     static_cast<int32_t>(m % first.turns));
+  }
+
+  /// The version of stage 0 when a micro-batch entered: that of the replica
+  /// that takes it, by its rank's order.
+  int32_t entered(int64_t m) const {
+    return tasks[replicaOf(0, m)].liveAtForward[m];
+  }
+
   std::optional<Fault> readVersions(int32_t replica) {
     const VersionPolicy policy =
         problem.policyOf(problem.replicas[replica].stage);
@@ -154,9 +169,9 @@ private:
     versions.forward.resize(microbatches);
     versions.backward.resize(microbatches);
     versions.recompute.resize(microbatches);
-    // Micro-batches enter at the first replica of stage 0.
-    const std::vector<int32_t> &entered = tasks[0].liveAtForward;
     for (int64_t m = 0; m < microbatches; ++m) {
+      if (!problem.replicas[replica].takes(m))
+        continue;
       int32_t &read = versions.forward[m];
       switch (policy.forward) {
       case ForwardWeights::Live:
@@ -164,10 +179,10 @@ private:
         read = of.liveAtForward[m];
         break;
       case ForwardWeights::Vertical:
-        read = entered[m];
+        read = entered(m);
         break;
       case ForwardWeights::Minibatch:
-        read = entered[m / each * each];
+        read = entered(m / each * each);
         break;
       }
       if (fixed)
@@ -220,6 +235,24 @@ private:
     return forward;
   }
 
+  /// For micro-batches that a replica does not take, records what the one that
+  /// takes them reads. So all replicas of a stage have the same table and the
+  /// same mean delays: they step together, with one rate and one decay.
+  void shareTurns() {
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+      ReplicaVersions &own = result.replicas[replica];
+      for (int64_t m = 0; m < microbatches; ++m) {
+        if (problem.replicas[replica].takes(m))
+          continue;
+        const ReplicaVersions &taker =
+            result.replicas[replicaOf(problem.replicas[replica].stage, m)];
+        own.forward[m] = taker.forward[m];
+        own.backward[m] = taker.backward[m];
+        own.recompute[m] = taker.recompute[m];
+      }
+    }
+  }
+
   std::optional<Fault> measureDelays(int32_t replica) {
     const int64_t maxDelay =
         problem.policyOf(problem.replicas[replica].stage).maxDelay;
@@ -236,9 +269,11 @@ private:
       Delays &delays = *measured;
       const std::vector<int64_t> &at = *places;
       auto delayOf = [&](int64_t m) { return m / each - read[m]; };
-      delays.least = delays.most = delayOf(0);
+      // The micro-batches that it takes.
+      const Replica &own = problem.replicas[replica];
+      delays.least = delays.most = delayOf(own.turn);
       int64_t settled = 0;
-      for (int64_t m = 0; m < microbatches; ++m) {
+      for (int64_t m = own.turn; m < microbatches; m += own.turns) {
         const int64_t delay = delayOf(m);
         delays.least = std::min(delays.least, delay);
         if (delay > delays.most) {
@@ -254,7 +289,8 @@ private:
                    schedule.rank(0).begin()[position], int64_t(read[m]), delay)
             .withFigures(0, maxDelay);
       }
-      for (int64_t m = settled * each; m < microbatches; ++m, ++delays.number)
+      for (int64_t m = settled * each + own.turn; m < microbatches;
+           m += own.turns, ++delays.number)
         delays.sum += delayOf(m);
     }
     return std::nullopt;

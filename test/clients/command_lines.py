@@ -4,15 +4,19 @@
 PRINTER, `rondo-launch-cases`, prints runs with the flags that Rondo writes for them,
 and why it refuses them, if it does. The client parses and validates the flags. What it
 reads must be the run, and it must refuse what Rondo refuses. Rondo must take none of the
-client's flags for a mistyped one. Prints a JSON list of [passed, text].
+client's flags for a mistyped one. Megatron also reads the flags of plans with replicas
+and sharded state. Prints a JSON list of [passed, text].
 """
 
 import contextlib
 import io
 import json
 import os
+import pathlib
+import shlex
 import subprocess
 import sys
+import tempfile
 import types
 import typing
 
@@ -383,6 +387,43 @@ def outcome(client, case):
     return [not wrong, f"{case['name']}: {'; '.join(wrong) or 'the same run'}"]
 
 
+# What `rondo export megatron` does not write, since a plan does not have it.
+MODEL = (
+    "--num-layers 4 --hidden-size 144 --num-attention-heads 4 --seq-length 128 --max-position-embeddings 128 "
+    "--lr 1e-3 --bf16 --train-iters 2 --tokenizer-type NullTokenizer --vocab-size 256"
+)
+# Edits of examples/gpt-sharded.mlir, and what Megatron reads on its four processes.
+SHARDED = "sharded<weights>"
+PLANS = [
+    ("", {"zero": 0, "microbatch": 2}),
+    ("round_robin", {"zero": 0, "microbatch": 4}),
+    ("sharded<optimizer>", {"zero": 1, "microbatch": 2}),
+    ("sharded<gradients>", {"zero": 2, "microbatch": 2}),
+    (SHARDED, {"zero": 3, "microbatch": 2}),
+    (f"{SHARDED} recompute", {"zero": 3, "recompute": "full"}),
+]
+
+
+def exported_plans(client):
+    """[passed, text] of each plan with several ranks a stage."""
+    source = pathlib.Path(__file__).parents[2] / "examples" / "gpt-sharded.mlir"
+    outcomes = []
+    for words, expected in PLANS:
+        with tempfile.TemporaryDirectory() as folder:
+            plan, flags = pathlib.Path(folder, "plan.mlir"), pathlib.Path(folder, "flags")
+            plan.write_text(source.read_text(encoding="utf-8").replace(SHARDED, words), encoding="utf-8")
+            command = [os.environ["RONDO"], "export", "megatron", plan, "--schedule", "one_f_one_b", "-o", flags]
+            subprocess.run(command, check=True, capture_output=True)
+            arguments = [*shlex.split(MODEL), *shlex.split(flags.read_text(encoding="utf-8"))]
+        environment = {} if "--use-megatron-fsdp" in arguments else {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
+        with contextlib.redirect_stdout(io.StringIO()):
+            found = client.read({"arguments": arguments, "devices": 4, "environment": environment})
+        expected = {**expected, "data": 2, "pipeline": 2, "chunks": 2, "global_batch": 32}
+        wrong = [f"{key}: {value}, {found[key]}" for key, value in expected.items() if found[key] != value]
+        outcomes.append([not wrong, f"stages on two ranks, {words or 'whole'}: {'; '.join(wrong) or 'the same'}"])
+    return outcomes
+
+
 def main():
     name, printer = sys.argv[1:]
     options = {"stdout": subprocess.PIPE, "text": True, "check": True}
@@ -393,6 +434,8 @@ def main():
     mistyped = subprocess.run([printer, name], input="\n".join(names), **options).stdout
     text = " ".join(mistyped.splitlines()) or f"{len(names)} flags, none taken for another"
     outcomes.append([not mistyped, text])
+    if name == "megatron":
+        outcomes += exported_plans(client)
     if name == "torchtitan":
         for row in cases["torchtitan_models"]:
             wrong = differences(row, client.configuration(row))

@@ -164,5 +164,5 @@ pipe.model @m gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, bat
   pipe.layer @mlp custom<body = "mlp">
   pipe.layer @lm_head head
 }
-// expected-error @+1 {{plan @p says how many samples a micro-batch has, but layers of model @m state their sizes for the model's own batch of 4 samples: leave out `samples(2)`, or use a model with batch = 2 whose layers state their sizes for it}}
+// expected-error @+1 {{plan @p says how many samples a micro-batch has, but layers of model @m state their sizes for the model's own batch of 4 samples: leave out `samples(2)`, or use a model with batch = 2 whose layers state their sizes for it, or let the layer state them for several numbers by `samples = [...]`}}
 pipe.plan @p of @m on @lab microbatches(2) samples(2) { pipe.stage @s0 [@wte, @mlp, @lm_head] on 0 }

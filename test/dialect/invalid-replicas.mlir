@@ -264,7 +264,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 }
 pipe.plan @step of @gpt on @lab microbatches(8) {
   pipe.stage @s0 [@wte] on [0, 1]
-  // expected-error @+1 {{stage @s1 has 2 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or write `on [0, 1] round_robin`, or put the stage on one rank}}
+  // expected-error @+1 {{stage @s1 has 2 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or write `on [0, 1] round_robin`, or put the stage on one rank, or let it divide them by `samples = [...]` and `by_sample = true` in the layer}}
   pipe.stage @s1 [@own, @lm_head] on [0, 1]
 }
 
@@ -278,7 +278,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
   pipe.layer @lm_head head
 }
 pipe.plan @step of @gpt on @lab microbatches(8) {
-  // expected-error @+1 {{stage @s0 has 2 replicas that divide the samples of each micro-batch, since it is sharded, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or leave out `sharded` and write `on [0, 1] round_robin`, or put the stage on one rank}}
+  // expected-error @+1 {{stage @s0 has 2 replicas that divide the samples of each micro-batch, since it is sharded, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or leave out `sharded` and write `on [0, 1] round_robin`, or put the stage on one rank, or let it divide them by `samples = [...]` and `by_sample = true` in the layer}}
   pipe.stage @s0 [@wte, @own, @lm_head] on [0, 1] sharded<weights>
 }
 
@@ -292,7 +292,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
   pipe.layer @lm_head head
 }
 pipe.plan @step of @gpt on @lab microbatches(8) {
-  // expected-error @+1 {{stage @s0 has 2 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or write `on [0, 1] round_robin`, or put the stage on one rank}}
+  // expected-error @+1 {{stage @s0 has 2 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or write `on [0, 1] round_robin`, or put the stage on one rank, or let it divide them by `samples = [...]` and `by_sample = true` in the layer}}
   pipe.stage @s0 [@wte, @own, @lm_head] on [0: 3, 1: 1]
 }
 
@@ -306,7 +306,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
   pipe.layer @lm_head head
 }
 pipe.plan @step of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{stage @s0 has 3 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or put the stage on one rank}}
+  // expected-error @+1 {{stage @s0 has 3 replicas, but the body of layer @own takes whole micro-batches only: put the layer in a stage of its own on one rank, or put the stage on one rank, or let it divide them by `samples = [...]` and `by_sample = true` in the layer}}
   pipe.stage @s0 [@wte, @own, @lm_head] on [0, 1, 2]
 }
 

@@ -1,5 +1,5 @@
-// Schedules that have no candidates: one whose own program does not fit, and those
-// of sharded stages and of iterations that overlap.
+// Schedules that have no candidates: one whose own program does not fit, and one of
+// iterations that overlap.
 // RUN: rondo-opt %s --pipe-schedule -split-input-file -verify-diagnostics
 
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
@@ -13,22 +13,6 @@ pipe.plan @p of @m on @lab microbatches(4) {
 }
 pipe.schedule @a of @p family<"gpipe">
 // expected-error @+1 {{schedule @a does not run: }}
-pipe.executable @train of [@a] adaptive<memory_bytes = 1500, effort = 1>
-
-// -----
-
-pipe.cluster @lab { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
-pipe.model @m {
-  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, output_bytes = 8>
-  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 8>
-}
-pipe.plan @p of @m on @lab microbatches(4) samples(2) {
-  pipe.stage @s0 [@l0] on 0
-  // expected-error @+1 {{stage @s1 is sharded; an adaptive executable keeps state whole on each rank: leave out `sharded`, or compile schedule @a without --adaptive}}
-  pipe.stage @s1 [@l1] on [1, 2] sharded<weights>
-}
-pipe.schedule @a of @p family<"gpipe">
-// expected-note @+1 {{executable @train chooses among candidates}}
 pipe.executable @train of [@a] adaptive<memory_bytes = 1500, effort = 1>
 
 // -----

@@ -6,7 +6,7 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
-// expected-note @below {{this is the plan}}
+// expected-note @below {{this is the plan; families that apply: interleaved-1f1b, interleaved-zb, blockwise, zbv, zbv-auto, v-half, v-min, dualpipe-v, wave; search<effort = 1000> orders any stages}}
 pipe.plan @step of @timed on @lab microbatches(6) {
   pipe.stage @s0 [@l0] on 0
   pipe.stage @s1 [@l1] on 0

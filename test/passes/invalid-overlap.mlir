@@ -6,7 +6,7 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
   pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
 }
-// expected-note @+1 {{this is the plan}}
+// expected-note @+1 {{this is the plan; `rondo search FILE --iterations 12 --policy 2bw -o OUT.mlir` orders any stages}}
 pipe.plan @step of @timed on @lab microbatches(1) {
   pipe.stage @s0 [@l0] on 0
   pipe.stage @s1 [@l1] on 1

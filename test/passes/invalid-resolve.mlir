@@ -58,3 +58,18 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
   pipe.layer @lm_head head costs<forward_ns = 1, input_grad_ns = 9223372036854775807, weight_grad_ns = 1>
 }
 pipe.plan @step of @gpt on @lab microbatches(1) { pipe.stage @s0 [@wte, @lm_head] on 0 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  // expected-note @+1 {{layer @first is here}}
+  pipe.layer @first custom<body = "first", data = tokens, output_bytes = 512>
+  pipe.layer @own custom<body = "own", samples = [2, 4], by_sample = true, output_bytes = [256, 512]>
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(8) {
+  pipe.stage @s0 [@first] on 0
+  // expected-error @+1 {{stage @s1 divides the output of layer @first among its replicas, but the layer does not say that it has the samples one after another: write by_sample = true and samples = [...] into the layer if it has, or `round_robin` after the stage's ranks}}
+  pipe.stage @s1 [@own, @lm_head] on [0, 1]
+}

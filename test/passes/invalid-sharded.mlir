@@ -65,11 +65,11 @@ pipe.schedule @overlapped of @step family<"pipedream">
 
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2, weight_bytes = 64> }
-pipe.plan @step of @toy on @two microbatches(2) samples(2) {
+pipe.plan @step of @toy on @two microbatches(3) samples(2) {
   // expected-note@+1 {{stage @s0 is on ranks 0 and 1}}
   pipe.stage @s0 [@l0] on [0, 1] round_robin
 }
-// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 assigns micro-batches to its replicas; leave out `round_robin`, so that they share the samples of each micro-batch, or let iterations drain, as with family<"1f1b">}}
+// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 assigns 3 micro-batches of each iteration to 2 replicas in turn, and every iteration begins at the first replica; give the plan a multiple of 2 micro-batches, leave out `round_robin`, or let iterations drain, as with family<"1f1b">}}
 pipe.schedule @overlapped of @step family<"pipedream">
 
 // -----

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 import rondo
@@ -94,6 +95,30 @@ class Calls(unittest.TestCase):
             self.skipTest(str(error))
         rows = [",".join(row) for row in found.ranks]
         self.assertEqual(text.splitlines(), rows)
+
+    def test_export_of_replicas(self):
+        cost = {"F": {"ns": 1}, "R": {"ns": 1}, "I": {"ns": 1}, "W": {"ns": 1}}
+        both = rondo.Problem.from_value(
+            {
+                "format": "rondo-problem/2",
+                "name": "both",
+                "microbatches": 2,
+                "samples": 2,
+                "ranks": [{}, {}, {}, {}],
+                "stages": [
+                    {"replicas": [{"rank": r}, {"rank": r + 1}], "costs": cost} for r in (0, 2)
+                ],
+                "edges": [{"from": 0, "to": 1, "bytes": 0}],
+            }
+        )
+        found = rondo.simulate(both, "1f1b")[0]
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            text = rondo.export("torch-csv", found)
+        self.assertEqual(text.splitlines(), ["0F0,0F1,0B0,0B1", "1F0,1B0,1F1,1B1"])
+        self.assertRegex(str(said[0].message), "^this is the order of one of 2 replicas")
+        self.assertRegex(str(said[1].message), "^4 recomputations .R. of stages 0 1 left out")
+        self.assertEqual(said[0].filename, __file__)
 
 
 class Commands(unittest.TestCase):

@@ -41,6 +41,7 @@ std::string remarkOf(const CandidateTable &table, const Candidate &candidate) {
   case Candidate::Fate::Kept:
     return "";
   case Candidate::Fate::NoMemory:
+  case Candidate::Fate::OtherReductions:
     return describe(*candidate.fault, table.plans[candidate.plan].problem);
   case Candidate::Fate::Same:
     return "the order of @" + table.candidates[candidate.instead].name;
@@ -96,7 +97,7 @@ void printTable(const CandidateTable &table, bool showsAll) {
 
 /// `not kept: 12 lack memory, 3 ...`.
 void printSummary(const CandidateTable &table) {
-  int64_t counts[5] = {};
+  int64_t counts[6] = {};
   for (const Candidate &candidate : table.candidates)
     ++counts[static_cast<int>(candidate.fate)];
   std::string text;
@@ -108,6 +109,7 @@ void printSummary(const CandidateTable &table) {
   say(Candidate::Fate::NotNeeded, "less than 1 % faster in every state");
   say(Candidate::Fate::Same, "with the order of another");
   say(Candidate::Fate::NoMemory, "without memory");
+  say(Candidate::Fate::OtherReductions, "with other sums of gradients");
   say(Candidate::Fate::TooMany, "more than --candidates");
   outs() << "kept " << table.kept.size() << " of "
          << countOf(table.candidates.size(), "candidate")

@@ -177,9 +177,11 @@ int comparePlans(const SimulateRequest &request, const ShapeRequest &wanted) {
     if (Interrupt::happened())
       return Interrupted;
   }
-  if (outcomes.empty())
-    return reportError(base.getSymName() +
-                       ": no plan has any of these shapes; see the notes");
+  if (outcomes.empty()) {
+    outs().flush();
+    base.emitError() << "no plan has any of these shapes; see the notes";
+    return Failure;
+  }
   return exitCodeOf(outcomes);
 }
 

@@ -123,15 +123,21 @@ static std::vector<exchange::StageLayers> layersOf(pipe::PlanOp plan) {
   std::vector<exchange::StageLayers> layers;
   for (pipe::StageOp stage : plan.getStages()) {
     exchange::StageLayers &holds = layers.emplace_back();
+    const mlir::ArrayAttr recompute = stage.getRecomputeAttr();
     for (auto name : stage.getLayers().getAsRange<mlir::FlatSymbolRefAttr>()) {
       auto layer = model.lookupSymbol<pipe::LayerOp>(name.getAttr());
       switch (layer.getKind()) {
       case pipe::LayerKind::Embedding:
         holds.hasEmbedding = true;
         break;
-      case pipe::LayerKind::Block:
+      case pipe::LayerKind::Block: {
+        const bool isAgain =
+            recompute && (recompute.empty() || is_contained(recompute, name));
+        holds.recomputesFirst &= !isAgain || holds.recomputed == holds.blocks;
+        holds.recomputed += isAgain;
         ++holds.blocks;
         break;
+      }
       case pipe::LayerKind::Head:
         holds.hasHead = true;
         break;
@@ -165,24 +171,8 @@ sharedWeightOf(pipe::PlanOp plan) {
   return shared;
 }
 
-namespace {
-
-/// A file of plans, and the schedules of it that a command names.
-struct ChosenSchedules {
-  Session session;
-  SmallVector<pipe::ScheduleOp, 0> chosen;
-
-  /// `name` lists schedules; all if it is empty. Every failure has been
-  /// printed; returns the exit code.
-  int read(const std::string &path, const std::string &name,
-           const std::string &costsPath);
-  const Problem &problemOf(pipe::PlanOp plan);
-};
-
-} // namespace
-
-int ChosenSchedules::read(const std::string &path, const std::string &name,
-                          const std::string &costsPath) {
+int PlanSource::read(const std::string &path, const std::string &name,
+                     const std::string &costsPath) {
   if (int code = session.load(path, costsPath))
     return code;
   if (hasEmptyName(name) && !name.empty())
@@ -194,9 +184,23 @@ int ChosenSchedules::read(const std::string &path, const std::string &name,
   return Success;
 }
 
-const Problem &ChosenSchedules::problemOf(pipe::PlanOp plan) {
+const Problem &PlanSource::problem() {
   const auto plans = session.module().getOps<pipe::PlanOp>();
   return session.problems[std::distance(plans.begin(), find(plans, plan))];
+}
+
+int PlanSource::reportError(const std::string &path, const Fault &fault) {
+  if (!plan)
+    return driver::reportError(path + ": " + describe(fault));
+  outs().flush();
+  const int32_t stage = exchange::stageOf(fault);
+  if (stage >= 0)
+    plan.getStages()[stage].emitError() << describe(fault);
+  else if (schedule)
+    schedule.emitError() << describe(fault);
+  else
+    plan.emitError() << describe(fault);
+  return Failure;
 }
 
 /// `: @a, @b`.
@@ -208,9 +212,8 @@ template <typename Ops> static std::string namesOf(const Ops &ops) {
 }
 
 int readLayersOfModule(const std::string &path, const std::string &name,
-                       const std::string &costsPath,
+                       const std::string &costsPath, PlanSource &source,
                        exchange::ExchangedSchedule &schedule) {
-  ChosenSchedules source;
   if (int code = source.read(path, name, costsPath))
     return code;
   SmallVector<pipe::PlanOp> plans(
@@ -221,17 +224,17 @@ int readLayersOfModule(const std::string &path, const std::string &name,
     return reportError(path + ": has " + countOf(plans.size(), "plan") +
                        namesOf(plans) +
                        "; name a schedule of one with --schedule");
-  pipe::PlanOp plan = plans.front();
-  schedule.problem = source.problemOf(plan);
-  schedule.layers = layersOf(plan);
-  schedule.shared = sharedWeightOf(plan);
+  source.plan = plans.front();
+  schedule.problem = source.problem();
+  schedule.layers = layersOf(source.plan);
+  schedule.shared = sharedWeightOf(source.plan);
   return Success;
 }
 
 int readScheduleOfModule(const std::string &path, const std::string &name,
                          const std::string &costsPath, bool takesWindows,
+                         PlanSource &source,
                          exchange::ExchangedSchedule &schedule) {
-  ChosenSchedules source;
   if (int code = source.read(path, name, costsPath))
     return code;
   Session &session = source.session;
@@ -248,13 +251,16 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
                        countOf(chosen.size(), "schedule") +
                        "; name one with --schedule" + namesOf(chosen));
   pipe::ScheduleOp op = chosen.front();
+  source.schedule = op;
+  source.plan = op.lookupPlan();
   if (op.overlaps() && !takesWindows)
-    return reportError(Twine(path) + ": iterations of schedule @" +
-                       op.getSymName() +
-                       " overlap; other tools end each iteration with a step "
-                       "of all stages: export a schedule whose iterations "
-                       "drain, such as one of family<\"1f1b\">, or "
-                       "rondo-schedule, which has windows");
+    return source.reportError(
+        path, exchange::fail("iterations of schedule @" + op.getSymName() +
+                             " overlap; other tools end each iteration with a "
+                             "step of all stages: export a schedule whose "
+                             "iterations drain, such as one of "
+                             "family<\"1f1b\">, or rondo-schedule, which has "
+                             "windows"));
   // Others may take long to search, or not exist.
   for (pipe::ScheduleOp other : to_vector(module.getOps<pipe::ScheduleOp>()))
     if (other != op && mlir::SymbolTable::symbolKnownUseEmpty(other, module))
@@ -264,8 +270,8 @@ int readScheduleOfModule(const std::string &path, const std::string &name,
         pipe::buildOrderPipeline(passes, session.control());
       })))
     return session.exitCode();
-  pipe::PlanOp plan = op.lookupPlan();
-  schedule.problem = source.problemOf(plan);
+  pipe::PlanOp plan = source.plan;
+  schedule.problem = source.problem();
   if (op.overlaps()) {
     mlir::FailureOr<Problem> window = pipe::buildProblem(op);
     if (failed(window))

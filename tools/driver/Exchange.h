@@ -7,6 +7,7 @@
 #include "formats/exchange/Exchange.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Report.h"
+#include "tools/driver/Session.h"
 
 namespace rondo::driver {
 
@@ -49,18 +50,39 @@ int readScheduleFile(const std::string &path, int64_t line,
                      const std::string &problemPath,
                      exchange::ExchangedSchedule &schedule);
 
+/// A file of plans, and what a command takes of it.
+struct PlanSource {
+  Session session;
+  /// The schedules that --schedule names.
+  llvm::SmallVector<pipe::ScheduleOp, 0> chosen;
+  /// Null if the input is no such file, or only its layers are read.
+  pipe::ScheduleOp schedule;
+  /// Null if the input is no such file.
+  pipe::PlanOp plan;
+
+  /// `name` lists schedules; all if it is empty.
+  int read(const std::string &path, const std::string &name,
+           const std::string &costsPath);
+  /// That of `plan`.
+  const Problem &problem();
+  /// Reports a failure of an exporter at the stage that it concerns, else at
+  /// the schedule or the plan, else of the file `path`.
+  int reportError(const std::string &path, const Fault &fault);
+};
+
 /// One schedule of a .mlir file: that of `name`, or the only one where it is
 /// empty. Generates and searches it if it has no body yet. If its iterations
 /// overlap, which is an error unless `takesWindows`, the problem is the window
 /// in which its order is proved.
 int readScheduleOfModule(const std::string &path, const std::string &name,
                          const std::string &costsPath, bool takesWindows,
+                         PlanSource &source,
                          exchange::ExchangedSchedule &schedule);
 
 /// The layers of the stages of a plan in a .mlir file: the plan of schedule
 /// `name`, or the only one where it is empty. The schedule stays empty.
 int readLayersOfModule(const std::string &path, const std::string &name,
-                       const std::string &costsPath,
+                       const std::string &costsPath, PlanSource &source,
                        exchange::ExchangedSchedule &schedule);
 
 struct FileSchedule {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Nearest.h"
+#include "formats/exchange/OnePipeline.h"
 #include "reports/Figures.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Exchange.h"
@@ -44,7 +45,8 @@ const exchange::Exporter *exporterOf(const std::string &kind) {
 
 /// Reads the schedule, and what may and may not be asked for with it.
 int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
-              const std::string &path, exchange::ExchangedSchedule &schedule) {
+              const std::string &path, PlanSource &source,
+              exchange::ExchangedSchedule &schedule) {
   const bool isModule = isModuleFile(path);
   for (const char *option : {"schedule", "costs"})
     if (!isModule && arguments.has(option))
@@ -60,8 +62,8 @@ int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
                     costs = arguments.text("costs");
   return is_contained(exporter.needs, exchange::Part::Schedule)
              ? readScheduleOfModule(path, name, costs, exporter.hasWindows,
-                                    schedule)
-             : readLayersOfModule(path, name, costs, schedule);
+                                    source, schedule)
+             : readLayersOfModule(path, name, costs, source, schedule);
 }
 
 /// Reads `B:0,2-3`, `B:last` or `B:all`.
@@ -143,8 +145,9 @@ int run(const Arguments &arguments) {
   options.ascending = arguments.has("ascending");
   options.earlyMessages = arguments.text("messages") == "early";
   options.csvPath = arguments.text("csv", options.csvPath);
+  PlanSource source;
   exchange::ExchangedSchedule schedule;
-  if (int code = readInput(arguments, *exporter, path, schedule))
+  if (int code = readInput(arguments, *exporter, path, source, schedule))
     return code;
   if (int code =
           readWholeStages(arguments.text("backward"),
@@ -153,9 +156,16 @@ int run(const Arguments &arguments) {
   std::vector<std::string> notes;
   std::string text;
   raw_string_ostream os(text);
+  if (exporter->who) {
+    Result<exchange::ExchangedSchedule> one =
+        exchange::onePipeline(schedule, exporter->who, notes);
+    if (!one)
+      return source.reportError(path, one.fault());
+    schedule = std::move(*one);
+  }
   if (std::optional<Fault> fault =
           exporter->write(schedule, options, os, notes))
-    return reportError(path + ": " + describe(*fault));
+    return source.reportError(path, *fault);
   if (int code = writeProblems(problemOutput, schedule.problem))
     return code;
   if (int code =

@@ -5,6 +5,7 @@
 #include "formats/ops/Translations.h"
 #include "reports/Figures.h"
 #include "schedule/rules/Legality.h"
+#include "schedule/transforms/Iterations.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
@@ -55,15 +56,19 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
                 const std::string &output) {
   const Problem &problem = schedule.problem;
   Session session(problemPath.empty() ? path : problemPath);
+  // A plan has one iteration; the schedule says how those of a window overlap.
+  Problem each = oneIteration(problem);
+  each.versions.clear();
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      formats::importProblem(problem, session.context());
+      formats::importProblem(each, session.context());
   if (!module)
     return Failure;
   if (std::optional<Fault> fault = checkSchedule(problem, schedule.schedule))
     return reportError(path + ": " + describe(*fault, problem));
   auto plan = *module->getOps<pipe::PlanOp>().begin();
-  if (failed(formats::importOrders(plan, problem, schedule.schedule)))
-    return reportError(path + ": the language has no op for an action");
+  if (failed(formats::importOrders(plan, problem, schedule.schedule,
+                                   schedule.clipsByNorm)))
+    return Failure;
   if (int code = writeOps(output, *module))
     return code;
   if (problem.objective == Objective::Span)

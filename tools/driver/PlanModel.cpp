@@ -293,7 +293,9 @@ void reportSummary(const ModelPlannerResult &result,
   const PlanTrial &best = result.plans.front();
   outs() << "best: " << formatNs(best.timeNs) << "; no plan takes less than "
          << formatNs(result.lowerBoundNs)
-         << ", all devices at work throughout ("
+         << (result.boundCountsRecomputation
+                 ? ", with the recomputation that memory forces ("
+                 : ", all devices at work throughout (")
          << gapText(best.timeNs <= result.lowerBoundNs, best.timeNs,
                     result.lowerBoundNs)
          << ")\n"
@@ -332,7 +334,9 @@ int planModelFiles(const Arguments &arguments) {
     return code;
   if (int code = findOnly(session, request, "cluster", cluster))
     return code;
-  request.isOfOneSize = bool(model.findLayerOfOneSize());
+  // Sizes that nobody gave are all that the layers have.
+  request.isOfOneSize =
+      model.findLayerOfOneSize() || request.options.microbatchSamples.empty();
   if (int code = keepModelBatch(model, request.samples,
                                 request.options.microbatchSamples))
     return code;

@@ -49,7 +49,7 @@ private:
   std::string nearest() const;
   void printTable(const PlanCandidate *best, raw_ostream &os);
   int write(const PlanCandidate &best);
-  int reportNone() const;
+  int reportNone();
 
   const PlanSearchRequest &request;
   const Deadline deadline;
@@ -205,24 +205,24 @@ int PlanSearchRun::write(const PlanCandidate &best) {
 }
 
 /// Reports why nothing was chosen; returns the exit code.
-int PlanSearchRun::reportNone() const {
-  const std::string name = pipe::PlanOp(base).getSymName().str();
+int PlanSearchRun::reportNone() {
+  const auto report = [&](const Twine &why) {
+    outs().flush();
+    base.emitError() << why;
+    return Failure;
+  };
   if (result.isInterrupted)
-    return reportError(name +
-                       ": interrupted before a plan with a schedule was found");
+    return report("interrupted before a plan with a schedule was found");
   if (any_of(candidates(), [](const PlanCandidate &c) {
         return c.state == PlanCandidate::State::NoTime;
       }))
-    return reportError(name +
-                       ": time ended before a plan with a schedule was found; "
-                       "raise --time-limit-ms");
+    return report("time ended before a plan with a schedule was found; raise "
+                  "--time-limit-ms");
   // Then memory is not the reason.
   if (none_of(candidates(),
               [](const PlanCandidate &c) { return bool(c.plan); }))
-    return reportError(name +
-                       ": no plan has any of these shapes; see the table");
-  reportError(name + ": none of these plans has a schedule that fits" +
-              nearest());
+    return report("no plan has any of these shapes; see the table");
+  report("none of these plans has a schedule that fits" + nearest());
   return all_of(candidates(),
                 [](const PlanCandidate &c) {
                   return !c.plan || (c.fault && isShortfall(*c.fault));

@@ -16,6 +16,38 @@ using namespace llvm;
 
 namespace rondo::driver {
 
+/// Keeps to sizes that all custom layers state.
+static int keepStatedSizes(pipe::ModelOp model, int64_t samples,
+                           std::vector<int64_t> &microbatchSamples) {
+  auto describe = [&](int64_t size) {
+    pipe::LayerOp layer = model.findLayerWithoutSize(size);
+    return ("layer @" + layer.getSymName() + " of model @" +
+            model.getSymName() + " states its sizes for " +
+            layer.getCustomAttr().describeSamples())
+        .str();
+  };
+  for (int64_t size : microbatchSamples)
+    if (model.findLayerWithoutSize(size))
+      return reportUsage("--microbatch-samples has " + Twine(size) + ", but " +
+                         describe(size) + ": give others, or add " +
+                         Twine(size) + " to `samples` of the layer");
+  if (!microbatchSamples.empty())
+    return Success;
+  std::vector<int64_t> missing;
+  for (int64_t size = 1; size <= samples; ++size)
+    if (samples % size == 0)
+      (model.findLayerWithoutSize(size) ? missing : microbatchSamples)
+          .push_back(size);
+  // Without such layers any size may be tried.
+  if (missing.empty())
+    microbatchSamples.clear();
+  if (missing.empty() || !microbatchSamples.empty())
+    return Success;
+  return reportUsage("--samples is " + Twine(samples) + ", but " +
+                     describe(missing.front()) +
+                     ": give a multiple of one of these");
+}
+
 int keepModelBatch(pipe::ModelOp model, int64_t samples,
                    std::vector<int64_t> &microbatchSamples) {
   const int64_t stated = model.getStatedSamples();
@@ -26,7 +58,7 @@ int keepModelBatch(pipe::ModelOp model, int64_t samples,
                        "a profile");
   pipe::LayerOp layer = model.findLayerOfOneSize();
   if (stated == 0 || !layer)
-    return Success;
+    return keepStatedSizes(model, samples, microbatchSamples);
   const std::string batch = std::to_string(stated);
   const std::string reason =
       ("layers of model @" + model.getSymName() + ", such as @" +

@@ -90,7 +90,7 @@ int chooseAsWritten(const Request &request, Session &session, bool &asWritten) {
   if (!session.isRead() && failed(session.read(request.input)))
     return Failure;
   asWritten = request.search.options.robustness || !request.costs.empty() ||
-              !mayChangeShape(session);
+              !isPlainShape(session);
   const auto plans = session.written().getOps<pipe::PlanOp>();
   const auto count = std::distance(plans.begin(), plans.end());
   if (asWritten && request.writesModule() && count > 1)

@@ -166,8 +166,9 @@ ShapeRequest shapeRequest(const Arguments &arguments);
 /// its layers, and resolves its stages. Returns the exit code.
 int readBasePlan(Session &session, const std::string &path, pipe::PlanOp &base);
 
-/// Whether readBasePlan() takes the plan of the module as it was read.
-bool mayChangeShape(Session &session);
+/// Whether readBasePlan() takes the plan of the module as it was read, and its
+/// stages keep their activations and are on one rank each, or sharded.
+bool isPlainShape(Session &session);
 
 /// Finds the shapes for a plan. Returns the exit code after printing an error.
 int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,

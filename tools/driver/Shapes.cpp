@@ -29,13 +29,7 @@ static mlir::LogicalResult checkShape(pipe::PlanOp plan) {
   if (failed(pipe::shapeGroups(plan)))
     return mlir::failure();
   for (pipe::StageOp stage : plan.getStages())
-    if (stage.getRecomputeAttr())
-      return stage.emitError()
-             << "stage @" << stage.getSymName()
-             << " recomputes; a search over placements takes stages that keep "
-                "their activations"
-             << pipe::searchAsWritten;
-    else if (stage.getCostsAttr())
+    if (stage.getCostsAttr())
       return stage.emitError()
              << "stage @" << stage.getSymName()
              << " states its own costs, which do not apply to other stages; "
@@ -61,11 +55,15 @@ int readBasePlan(Session &session, const std::string &path,
                                                       : int(Success);
 }
 
-bool mayChangeShape(Session &session) {
+bool isPlainShape(Session &session) {
   SmallVector<pipe::PlanOp> plans(session.written().getOps<pipe::PlanOp>());
   mlir::ScopedDiagnosticHandler silent(
       session.context(), [](mlir::Diagnostic &) { return mlir::success(); });
-  return plans.size() == 1 && succeeded(checkShape(plans.front()));
+  return plans.size() == 1 && succeeded(checkShape(plans.front())) &&
+         all_of(plans.front().getStages(), [](pipe::StageOp stage) {
+           return !stage.getRecomputeAttr() &&
+                  (stage.getRanks().size() == 1 || stage.getShardedAttr());
+         });
 }
 
 /// Comma-separated whole numbers without duplicates. False if `text` is not
@@ -129,7 +127,7 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
     return reportUsage("--microbatches is '" + request.microbatches +
                        "'; it takes numbers from 1 to " +
                        Twine(maxMicrobatches) + " such as 8,16,32");
-  shapes = shapesOf(choice, pipe::shapeGroups(base)->ranks.size(),
+  shapes = shapesOf(choice, pipe::shapeGroups(base)->groups.size(),
                     base.getMicrobatches());
   if (shapes.empty())
     return reportUsage(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A body that runs on the CPU in fp32, and on CUDA in fp32 and bf16:
 // y = x * (1 + gain), with a gain for each column, times a factor that depends
-// on the iteration and the element. On CUDA its tasks want prepare().
+// on the iteration and the element's place in the micro-batch. On CUDA its
+// tasks want prepare().
 
 #include <rondo_body.h>
 
@@ -14,11 +15,14 @@ namespace {
 struct Shape {
   int64_t rows, columns, elementBytes;
   int64_t bytes;
+  /// The first element's place in the micro-batch, which replicas may divide.
+  int64_t first;
 };
 
 Shape shapeOf(const rondo_layer *layer) {
   Shape shape{layer->batch * layer->sequence, layer->hidden,
-              layer->dtype == RONDO_DTYPE_BF16 ? 2 : 4, 0};
+              layer->dtype == RONDO_DTYPE_BF16 ? 2 : 4, 0,
+              layer->first_sample * layer->sequence * layer->hidden};
   shape.bytes = shape.rows * shape.columns * shape.elementBytes;
   return shape;
 }
@@ -56,11 +60,11 @@ __host__ __device__ inline float factorOf(int64_t iteration, int64_t i) {
 /// that times the factor.
 template <typename T>
 __host__ __device__ void scale(const T *x, const T *gain, T *y, T *kept,
-                               int64_t i, int64_t columns, int64_t iteration,
+                               int64_t i, Shape shape, int64_t iteration,
                                bool isInputGrad) {
-  const float factor = factorOf(iteration, i);
+  const float factor = factorOf(iteration, shape.first + i);
   store(&kept[i], toFloat(x[i]) * (isInputGrad ? factor : 1));
-  store(&y[i], toFloat(x[i]) * (1 + toFloat(gain[i % columns])) * factor);
+  store(&y[i], toFloat(x[i]) * (1 + toFloat(gain[i % shape.columns])) * factor);
 }
 
 /// One column's gradient, one row after another.
@@ -95,8 +99,7 @@ void scaleAll(const rondo_layer *layer, const rondo_task *task,
   for (int64_t i = 0; i < shape.rows * shape.columns; ++i)
     scale(static_cast<const float *>(from),
           static_cast<const float *>(task->weights), static_cast<float *>(to),
-          static_cast<float *>(kept), i, shape.columns, task->iteration,
-          isInputGrad);
+          static_cast<float *>(kept), i, shape, task->iteration, isInputGrad);
 }
 
 const char *forward(const rondo_layer *layer, const rondo_task *task) {
@@ -122,11 +125,11 @@ const char *weightGrad(const rondo_layer *layer, const rondo_task *task) {
 
 template <typename T>
 __global__ void scaleKernel(const T *x, const T *gain, T *y, T *kept,
-                            int64_t count, int64_t columns,
-                            const int64_t *iteration, bool isInputGrad) {
+                            Shape shape, const int64_t *iteration,
+                            bool isInputGrad) {
   const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i < count)
-    scale(x, gain, y, kept, i, columns, *iteration, isInputGrad);
+  if (i < shape.rows * shape.columns)
+    scale(x, gain, y, kept, i, shape, *iteration, isInputGrad);
 }
 
 template <typename T>
@@ -149,16 +152,16 @@ template <typename T>
 void enqueueScale(const rondo_layer *layer, const rondo_task *task,
                   bool isInputGrad) {
   const Shape shape = shapeOf(layer);
-  const int64_t count = shape.rows * shape.columns;
-  const cudaLaunchConfig_t config = configFor(count, task->stream);
+  const cudaLaunchConfig_t config =
+      configFor(shape.rows * shape.columns, task->stream);
   const void *from = isInputGrad ? task->output_grad : task->inputs[0];
   void *to = isInputGrad ? task->input_grads[0] : task->output,
        *kept = isInputGrad ? task->kept_for_weight_grad
                            : task->saved_for_weight_grad;
   cudaLaunchKernelEx(&config, scaleKernel<T>, static_cast<const T *>(from),
                      static_cast<const T *>(task->weights_in_dtype),
-                     static_cast<T *>(to), static_cast<T *>(kept), count,
-                     shape.columns, task->iteration_on_device, isInputGrad);
+                     static_cast<T *>(to), static_cast<T *>(kept), shape,
+                     task->iteration_on_device, isInputGrad);
 }
 
 template <typename T>

@@ -50,6 +50,14 @@ def replace(old: str, new: str) -> Edit:
     return lambda text: text.replace(old, new)
 
 
+def second_plan(text: str) -> str:
+    """The same stages in micro-batches of 1 sample."""
+    begin = text.index("pipe.plan @plan")
+    plan = text[begin : text.index("}", begin) + 1]
+    plan = plan.replace("@plan", "@ones").replace("microbatches(4)", "microbatches(8) samples(1)")
+    return f'{text}{plan}\npipe.schedule @of_ones of @ones family<"1f1b">\n'
+
+
 FIRST = 'family<"1f1b">'
 
 
@@ -58,6 +66,8 @@ class Trial:
     """How to compile and run a model with a feature."""
 
     edit: Edit = field(default=lambda text: text)
+    #: Options of `rondo plan`, whose plan is compiled.
+    plan: Sequence[str] = ()
     compile: Sequence[str] = ()
     run: Sequence[str] = ("--verify",)
     processes: str = ""
@@ -86,11 +96,20 @@ TRIALS = {
     "`on [1, 2] round_robin`": Trial(on("[1, 2] round_robin")),
     "`on [1, 2]`": Trial(on("[1, 2]")),
     "`on [1: 1, 2: 1]`": Trial(on("[1: 1, 2: 1]")),
+    "`on [1, 2]`, layers that mix samples": Trial(
+        lambda text: on("[1, 2]")(text).replace("by_sample = true, ", "")
+    ),
+    "`on [1, 2, 0]`": Trial(on("[1, 2, 0]")),
     "`sharded<optimizer>`": Trial(on("[1, 2] sharded<optimizer>")),
     "`sharded<gradients>`": Trial(on("[1, 2] sharded<gradients>")),
     "`sharded<weights>`": Trial(on("[1, 2] sharded<weights>")),
     "`round_robin` with `sharded`": Trial(on("[1, 2] round_robin sharded<optimizer>")),
     "`samples(1)` of a plan": Trial(replace("microbatches(4)", "microbatches(8) samples(1)")),
+    "`samples(4)` of a plan": Trial(replace("microbatches(4)", "microbatches(2) samples(4)")),
+    "several sizes in one executable": Trial(
+        second_plan, compile=("--schedule", "schedule_1f1b,of_ones")
+    ),
+    "`rondo plan`": Trial(plan=("--samples", "8", "--effort", "1")),
     "`--adaptive`": Trial(compile=("--adaptive",)),
     "`--optimizer sgd`": Trial(compile=("--optimizer", "sgd")),
     "`--check-bodies`": Trial(run=("--check-bodies",)),
@@ -148,6 +167,12 @@ def attempt(
     source = folder / "feature.mlir"
     source.write_text(trial.edit(model.source.read_text()))
     program = folder / "feature"
+    if trial.plan:
+        planned = folder / "planned.mlir"
+        done = call([find_rondo(), "plan", str(source), "-o", str(planned), *trial.plan])
+        if done.returncode != 0:
+            return done
+        source = planned
     command = [find_rondo(), "compile", str(source), "--library", str(model.library)]
     done = call([*command, "-o", str(program), *trial.compile])
     if done.returncode != 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any, Callable
 
 import torch
 from safetensors.torch import save_file
@@ -13,16 +14,87 @@ from safetensors.torch import save_file
 import architectures
 import models
 from programs import Checks
-from rondo.torch.export import Model
+from rondo.torch.export import Model, Refusal, export_stages
 from rondo.torch.export.check import TOLERANCE, differences
 from rondo.torch.export.cut import bytes_of, choose_kept
 from rondo.torch.export.joint import Layer, trace
+from rondo.torch.export.sizes import sizes_of, why_undivided
 
 
 def check_parts(folder: Path, checks: Checks) -> None:
     check_differences(checks)
     check_recompute(checks)
     check_load_optimizer(folder, checks)
+    check_sizes(folder, checks)
+    check_divided(checks)
+
+
+def check_sizes(folder: Path, checks: Checks) -> None:
+    """The numbers of samples that are asked for, and the example's."""
+    checks.check("samples: with the example's", sizes_of([4, 1], 2) == [1, 2, 4])
+    checks.check("samples: the example's alone", sizes_of(None, 2) == [2])
+    for samples, said in (([0], "samples has 0"), (range(1, 18), "the maximum is 16")):
+        try:
+            sizes_of(list(samples), 2)
+        except Refusal as refusal:
+            checks.check(f"samples: {said}", said in str(refusal), str(refusal))
+        else:
+            checks.check(f"samples: {said}", False, "it was accepted")
+    layers = models.mixing() | {"m0": Compute(lambda x: x.reshape(2, -1, 32).reshape(2, 32, 32))}
+    tokens = torch.randint(0, models.VOCAB, (2, models.TOKENS))
+    try:
+        export_stages(
+            layers, tokens, models.loss, tokens, out=folder / "fixed", samples=[1]
+        )
+    except Refusal as refusal:
+        words = "samples has 1, but the layers do not run on so many"
+        checks.check("samples: a fixed shape", words in str(refusal), str(refusal))
+    else:
+        checks.check("samples: a fixed shape", False, "it was exported")
+
+
+class Compute(torch.nn.Module):
+    """A module of a function."""
+
+    def __init__(self, function: Callable[[torch.Tensor], Any]):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return self.function(x)
+
+
+def check_divided(checks: Checks) -> None:
+    """Which layers' samples replicas may divide."""
+    x, targets = torch.randn(4, 3, 8), torch.randint(0, 8, (4, 3))
+    mixes = "a sample's output depends on other samples"
+    order = "samples are not the first size of a tensor between layers"
+    modules: dict[str, tuple[torch.nn.Module, str | None]] = {
+        "a linear layer": (torch.nn.Linear(8, 8), None),
+        "dropout": (torch.nn.Dropout(0.5), None),
+        "a mean of samples": (Compute(lambda x: x - x.mean(0)), mixes),
+        "random numbers of a function": (
+            Compute(lambda x: torch.nn.functional.dropout(x, 0.5)), mixes),
+        "other order": (Compute(lambda x: x.transpose(0, 1).contiguous()), order),
+        "two tensors": (Compute(lambda x: (x, 2 * x)), "several tensors go to a layer"),
+        "a fixed shape": (
+            Compute(lambda x: x.reshape(4, 24).reshape(4, 3, 8)),
+            "it does not run on some of the samples",
+        ),
+    }
+    for name, (module, wanted) in modules.items():
+        layer = Layer("layer", module, [[x]], [x])
+        layer.outputs = layer.run()
+        found = why_undivided(layer)
+        holds = found == wanted or bool(wanted and found and found.startswith(wanted))
+        checks.check(f"divided: {name}", holds and module.training, str(found))
+    losses = {
+        "a mean loss": (models.loss, None),
+        "a sum of losses": (lambda y, t: models.loss(y, t) * len(y), mixes),
+    }
+    for name, (loss, wanted) in losses.items():
+        layer = Layer("layer", torch.nn.Linear(8, 8), [[x]], [x], loss, [targets])
+        checks.check(f"divided: {name}", why_undivided(layer) == wanted)
 
 
 def check_differences(checks: Checks) -> None:

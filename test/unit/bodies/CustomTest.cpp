@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 
 #include <gtest/gtest.h>
@@ -124,6 +125,56 @@ TEST_F(Custom, SizesAreThoseOfTheLayer) {
   layer.custom.backwardWorkspaceBytes = 0;
   EXPECT_EQ(layerSizes(layer).workspace, 320);
   EXPECT_EQ(sizes.data, 0);
+}
+
+TEST_F(Custom, AShareHasTheSizesOfItsSamples) {
+  layer.batch = 4;
+  layer.custom.numSizes = 2;
+  // Not in proportion.
+  layer.custom.sizes[0] = {1, 64, 64, 128, 48, 0, 320, 0, {3, 2, 1}};
+  layer.custom.sizes[1] = {4, 64, 128, 448, 192, 0, 320, 384, {12, 8, 4}};
+  const LayerDesc share = shareOf(layer, {3, 1}, 4);
+  EXPECT_EQ(share.batch, 1);
+  EXPECT_EQ(share.inputGradFreesBytes, 64);
+  EXPECT_EQ(share.activationBytes, 128);
+  EXPECT_EQ(share.inputGradKeepsBytes, 128);
+  EXPECT_EQ(share.outputBytes, 48);
+  EXPECT_EQ(share.inputBytes[0], 48);
+  EXPECT_EQ(share.inputBytes[1], 16);
+  EXPECT_EQ(share.custom.workspaceBytes, 320);
+  EXPECT_EQ(share.custom.backwardWorkspaceBytes, 0);
+  EXPECT_EQ(share.custom.flops.forward, 3);
+  EXPECT_EQ(share.weightBytes, 256);
+  LayerArgs args{};
+  runCustom(share, args, &rondo_functions::forward, nullptr);
+  EXPECT_EQ(answers.layer.batch, 1);
+  EXPECT_EQ(answers.layer.first_sample, 3);
+  EXPECT_EQ(shareOf(layer, {0, 4}, 4).outputBytes, 192);
+  layer.outputBytes = 0;
+  EXPECT_EQ(shareOf(layer, {3, 1}, 4).outputBytes, 0);
+}
+
+TEST_F(Custom, AShareTakesWhatAnArchitectureRoundsUp) {
+  layer.batch = 4;
+  layer.sequence = 3;
+  layer.hidden = 5;
+  layer.custom.numSizes = 1;
+  layer.custom.sizes[0].samples = 2;
+  layer.inputBytes[0] = 256;
+  layer.inputBytes[1] = 240;
+  const LayerDesc share = shareOf(layer, {0, 2}, 4);
+  EXPECT_EQ(share.inputBytes[0], 128);
+  EXPECT_EQ(share.inputBytes[1], 120);
+}
+
+TEST_F(Custom, AWrongSizeNamesItsSamples) {
+  layer.batch = 1;
+  layer.custom.numSizes = 1;
+  answers.sizes.workspace_bytes = 64;
+  EXPECT_EQ(error(),
+            "layer 'mix': the program was compiled for workspace_bytes = 320 "
+            "for 1 sample, but body 'mixer' needs workspace_bytes = 64 for 1 "
+            "sample: write that into the model and compile it again");
 }
 
 TEST_F(Custom, Version) {

@@ -5,6 +5,7 @@
 #include "planning/chain/ChainCosts.h"
 #include "planning/model/GivenCuts.h"
 #include "planning/model/ModelPlanner.h"
+#include "planning/model/RecomputeToFit.h"
 
 #include <gtest/gtest.h>
 
@@ -135,14 +136,18 @@ TEST(ModelPlans, ChunksKeepGroupsAndBalanceThem) {
   std::swap(chain.layers[2], chain.layers.back());
   ModelPlan plan = modelPlanOf({{0, 4, {0, 1}}, {4, 8, {2, 3}}}, 12, 12,
                                std::vector<bool>(8));
-  const std::optional<ModelPlan> looped = inChunks(plan, chain, 2, false);
-  ASSERT_TRUE(looped);
+  const std::optional<ChunkedPlan> inLoop = inChunks(plan, chain, {2, false});
+  ASSERT_TRUE(inLoop);
+  const ModelPlan *looped = &inLoop->plan;
+  // Eight layers of 1,800 ns on two groups of two devices.
+  EXPECT_EQ(inLoop->busiestNs, 4 * 1800);
   EXPECT_EQ(looped->numGroups(), 2);
   ASSERT_EQ(looped->stages.size(), 4u);
   EXPECT_EQ(looped->stages[2].devices, plan.stages[0].devices);
   EXPECT_EQ(looped->stages[3].devices, plan.stages[1].devices);
-  const std::optional<ModelPlan> inV = inChunks(plan, chain, 2, true);
-  ASSERT_TRUE(inV);
+  const std::optional<ChunkedPlan> asV = inChunks(plan, chain, {2, true});
+  ASSERT_TRUE(asV);
+  const ModelPlan *inV = &asV->plan;
   EXPECT_EQ(inV->stages[2].devices, plan.stages[1].devices);
   EXPECT_EQ(inV->stages[3].devices, plan.stages[0].devices);
   for (const ModelPlan &each : {*looped, *inV})
@@ -153,7 +158,94 @@ TEST(ModelPlans, ChunksKeepGroupsAndBalanceThem) {
           layers += stage.end - stage.first;
       EXPECT_EQ(layers, 4);
     }
-  EXPECT_FALSE(inChunks(plan, chain, 5, false));
+  EXPECT_FALSE(inChunks(plan, chain, {5, false}));
+}
+
+/// Eight layers on two groups of two devices, in a V.
+struct RecomputedV {
+  RecomputeCosts costs;
+  ModelPlan plan;
+
+  RecomputedV() {
+    costs.kept = ofSamples();
+    costs.kept.layers.resize(8, costs.kept.layers.front());
+    for (ChainLayer &layer : costs.kept.layers)
+      layer.outputBytes = 0;
+    costs.recomputed = costs.kept;
+    for (ChainLayer &layer : costs.recomputed.layers) {
+      layer.backwardNs += layer.forwardNs;
+      layer.workingBytes += layer.stashBytes;
+      layer.stashBytes = 0;
+    }
+    plan.samples = 12;
+    plan.chunks = 2;
+    plan.isV = true;
+    plan.stages = {
+        {0, 2, {0, 1}}, {2, 4, {2, 3}}, {4, 6, {2, 3}}, {6, 8, {0, 1}}};
+    plan.recomputes.assign(8, false);
+  }
+};
+
+TEST(RecomputeToFit, TheFirstLayersOfGroupsThatLackMemory) {
+  const RecomputedV v;
+  // The first group holds four micro-batches of its four layers, of 18,000
+  // bytes each on a device. It lacks as much as one of its layers holds.
+  const Misfit misfit{"v-half", 100000, {288000, 288000}, {72000, -1}};
+  const std::optional<ModelPlan> more =
+      recomputeMore(v.plan, {misfit}, v.costs, infinite);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->recomputes, (std::vector<bool>{true, false, false, false,
+                                                 false, false, false, false}));
+  EXPECT_EQ(more->stages, v.plan.stages);
+  // With a byte more, two layers.
+  const std::optional<ModelPlan> two =
+      recomputeMore(v.plan, {{"v-half", 100000, {288000, 288000}, {72001, -1}}},
+                    v.costs, infinite);
+  ASSERT_TRUE(two);
+  EXPECT_EQ(std::count(two->recomputes.begin(), two->recomputes.end(), true),
+            2);
+}
+
+TEST(RecomputeToFit, FollowsTheScheduleThatStaysFastest) {
+  const RecomputedV v;
+  // A layer recomputed takes 600 ns longer for each of four micro-batches.
+  const Misfit quick{"zbv", 100000, {288000, 288000}, {1, 280000}},
+      slow{"v-half", 102000, {288000, 288000}, {1, -1}};
+  const std::optional<ModelPlan> more =
+      recomputeMore(v.plan, {quick, slow}, v.costs, infinite);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(std::count(more->recomputes.begin(), more->recomputes.end(), true),
+            1);
+  EXPECT_FALSE(recomputeMore(v.plan, {quick, slow}, v.costs, 104400));
+  EXPECT_TRUE(recomputeMore(v.plan, {quick, slow}, v.costs, 104401));
+}
+
+TEST(RecomputeToFit, NothingIfAllIsRecomputed) {
+  RecomputedV v;
+  v.plan.recomputes.assign(8, true);
+  const Misfit misfit{"v-half", 100000, {288000, 288000}, {1, -1}};
+  EXPECT_FALSE(recomputeMore(v.plan, {misfit}, v.costs, infinite));
+  EXPECT_FALSE(recomputeMore(v.plan, {}, v.costs, infinite));
+}
+
+TEST(RecomputeToFit, ChunksRecomputeTheFirstLayersOnly) {
+  RecomputedV v;
+  // Less than all activations in flight need.
+  v.costs.kept.memoryBytes = v.costs.recomputed.memoryBytes = 130000;
+  const std::optional<ModelPlan> cut =
+      inChunksThatFit(v.plan, v.costs, {2, true}, 1);
+  ASSERT_TRUE(cut);
+  EXPECT_TRUE(cut->recomputes.front());
+  EXPECT_FALSE(cut->recomputes.back());
+  EXPECT_TRUE(std::is_sorted(cut->recomputes.rbegin(), cut->recomputes.rend()));
+  // With room for all, none.
+  v.costs.kept.memoryBytes = v.costs.recomputed.memoryBytes = 10000000;
+  const std::optional<ModelPlan> roomy =
+      inChunksThatFit(v.plan, v.costs, {2, true}, 1);
+  ASSERT_TRUE(roomy);
+  EXPECT_FALSE(roomy->recomputes.front());
+  v.costs.kept.memoryBytes = v.costs.recomputed.memoryBytes = 1000;
+  EXPECT_FALSE(inChunksThatFit(v.plan, v.costs, {2, true}, 1));
 }
 
 } // namespace

@@ -162,7 +162,7 @@ TEST(TorchTask, PutsResultsInPlace) {
 
 /// The key that a task gets.
 int64_t randomKey(const char *layerName, uint64_t seed, int64_t iteration,
-                  int64_t microbatch) {
+                  int64_t microbatch, int64_t firstSample = 0) {
   Graph graph{"key", create, [](void *, Tensor **inputs, Tensor **outputs) {
                 outputs[0] = inputs[0];
                 return int32_t(0);
@@ -172,6 +172,7 @@ int64_t randomKey(const char *layerName, uint64_t seed, int64_t iteration,
   int64_t found = 0;
   rondo_layer layer{};
   layer.name = layerName;
+  layer.first_sample = firstSample;
   rondo_task buffers{};
   buffers.output = &found;
   buffers.seed = seed;
@@ -191,6 +192,9 @@ TEST(TorchTask, GivesRandomKeysOfLayerSeedIterationAndMicrobatch) {
   EXPECT_NE(randomKey("h0", 8, 2, 3), key);
   EXPECT_NE(randomKey("h0", 7, 1, 3), key);
   EXPECT_NE(randomKey("h0", 7, 2, 4), key);
+  // Replicas that divide samples.
+  EXPECT_NE(randomKey("h0", 7, 2, 3, 1), key);
+  EXPECT_NE(randomKey("h0", 7, 2, 3, 1), randomKey("h0", 7, 2, 3, 2));
 }
 
 TEST(TorchTask, LoadsAGraphOnce) {

@@ -36,6 +36,7 @@ constexpr Noun nouns[] = {
     {"entry", "entries"},
     {"file", "files"},
     {"forward", "forwards"},
+    {"recomputation", "recomputations"},
     {"replica", "replicas"},
     {"input", "inputs"},
     {"iteration", "iterations"},

@@ -255,15 +255,17 @@ TEST(WindowSearch, SaysWhatTheBoundWouldTake) {
   EXPECT_EQ(found.unlimited->time.each(), 6);
 }
 
-TEST(WindowSearch, OnlyDrainsWhereNoDepthsApply) {
+// Two stages on each of two ranks have depths, as on ranks of their own.
+TEST(WindowSearch, OrdersSeveralStagesARank) {
   Problem problem = problemOn({0, 1, 0, 1}, 2, 4);
   problem.iterations = 2;
   const WindowSearchResult found =
       searchWindow(problem, optionsFor(problem, {"pipedream"}));
   ASSERT_TRUE(found.schedule);
-  EXPECT_TRUE(found.onlyDrained);
-  EXPECT_EQ(found.figures.delay, 0);
-  EXPECT_EQ(found.figures.copies, 1);
+  EXPECT_FALSE(found.onlyDrained);
+  EXPECT_TRUE(found.isOptimal);
+  EXPECT_EQ(found.figures.delay, 2);
+  EXPECT_EQ(found.figures.copies, 3);
 }
 
 TEST(WindowSearch, IsTheSameAgain) {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Mapping
 
 import torch
@@ -23,6 +23,23 @@ class Data:
     vocab: int = 0
     example_streams: list[Stream] = field(default_factory=list)
     target_streams: list[Stream] = field(default_factory=list)
+
+
+def resized(data: Data, samples: int) -> Data:
+    """The same data with other samples a micro-batch: the first ones, again and again."""
+    rows = [k % data.samples for k in range(samples)]
+
+    def streams(given: list[Stream]) -> list[Stream]:
+        return [replace(s, example=s.example[rows]) for s in given]
+
+    return replace(
+        data,
+        samples=samples,
+        example=[x[rows] for x in data.example],
+        targets=[x[rows] for x in data.targets],
+        example_streams=streams(data.example_streams),
+        target_streams=streams(data.target_streams),
+    )
 
 
 def read_data(

@@ -8,13 +8,16 @@ import struct
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterable, Sequence
+from typing import TYPE_CHECKING, Iterable, Sequence
 
 import torch
 
 from .compile import Compiled, level
 from .joint import Layer, staged
 from .tasks import ALIGNMENT, Body, Placed, Task, aligned
+
+if TYPE_CHECKING:
+    from .sizes import Sized
 
 _DTYPES = {
     torch.uint8: 0,
@@ -167,7 +170,10 @@ class Glue:
     """C++ tables of bodies, as rondo_torch.h has them."""
 
     def __init__(self) -> None:
-        self.parts = ['#include "runtime/torch/rondo_torch.h"\n\n', _PROCESSOR[level()]]
+        self.parts = [
+            '#include "runtime/torch/rondo_torch.h"\n\n#include <string>\n\n',
+            _PROCESSOR[level()],
+        ]
         self.graphs: dict[str, None] = {}
         self.tasks: list[tuple[str, str]] = []
         self.numbers = 0
@@ -258,8 +264,9 @@ class Glue:
         )
         return name
 
-    def body(self, name: str, body: Body, layer: Layer, data: tuple[int, int]) -> None:
-        """The rondo_body of a layer. `data` are samples and tokens; without tokens 0."""
+    def body(self, sized: Sized, layer: Layer, tokens: int) -> None:
+        """The rondo_body of a layer whose samples have `tokens` tokens; 0: streams."""
+        name, body = sized.name, sized.own.body
         rows = []
         for weight in body.weights:
             shape = weight.shape
@@ -277,23 +284,24 @@ class Glue:
                 f"static const rondo_tensor {tensors}[] = {{\n    {body_rows}}};\n"
             )
         inputs = len(layer.edges)
-        has_backward = any(task.kind == "B" for task in body.tasks)
-        backward = f"run_task_{name}_B" if has_backward else "nullptr"
+        tasks = [self._task_of(sized, kind) for kind in "FIW"]
+        tasks.append(self._task_of(sized, "B") if sized.has_backward else "nullptr")
         self.parts.append(
             f"static const char *sizes_{name}(const rondo_layer *layer, rondo_sizes *sizes) {{\n"
             "  if (!has_instructions())\n"
             f'    return "its graphs are compiled for {level()}, and this processor has '
             'fewer instructions: export the model on this machine";\n'
-            f"{_data_check(layer, *data)}"
+            f"{_data_check(layer, sized.samples, tokens)}"
             f"  sizes->weight_bytes = {body.weight_bytes};\n"
             f"  sizes->frozen_weight_bytes = {body.frozen_weight_bytes};\n"
-            f"  sizes->saved_for_input_grad_bytes = {body.saved_for_input_grad_bytes};\n"
-            f"  sizes->saved_for_weight_grad_bytes = {body.saved_for_weight_grad_bytes};\n"
-            f"  sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
-            f"  sizes->output_bytes = {body.output_bytes};\n"
-            f"  sizes->workspace_bytes = {body.workspace_bytes};\n"
-            f"  sizes->backward_workspace_bytes = {body.backward_workspace_bytes};\n"
-            "  return nullptr;\n}\n"
+            "  switch (layer->batch) {\n"
+            + "".join(
+                f"  case {samples}:\n{_sizes_text(variant, workspace)}    break;\n"
+                for samples, variant, workspace in zip(
+                    sized.samples, sized.bodies, sized.backward_workspace_bytes()
+                )
+            )
+            + "  }\n  return nullptr;\n}\n"
             f"static int32_t list_{name}(const rondo_layer *, rondo_tensor *out, int32_t capacity) {{\n"
             + (
                 f"  for (int32_t t = 0; t < capacity && t < {len(rows)}; ++t)\n"
@@ -303,9 +311,24 @@ class Glue:
             )
             + f"  return {len(rows)};\n}}\n"
             f"RONDO_BODY({name}) = {{RONDO_BODY_VERSION, {inputs}, {inputs}, sizes_{name}, "
-            f"list_{name}, {{run_task_{name}_F, run_task_{name}_I, run_task_{name}_W, "
-            f"{backward}, nullptr}}, {{}}, nullptr, nullptr}};\n"
+            f"list_{name}, {{{', '.join(tasks)}, nullptr}}, {{}}, nullptr, nullptr}};\n"
         )
+
+    def _task_of(self, sized: Sized, kind: str) -> str:
+        """The function of a task, which picks the variant for its samples."""
+        if len(sized.variants) == 1:
+            return f"run_task_{sized.name}_{kind}"
+        name = f"run_{sized.name}_{kind}"
+        cases = "".join(
+            f"  case {samples}:\n    return run_task_{exported.name}_{kind}(layer, task);\n"
+            for samples, exported in sized.variants.items()
+        )
+        self.parts.append(
+            f"static const char *{name}(const rondo_layer *layer, const rondo_task *task) {{\n"
+            f"  switch (layer->batch) {{\n{cases}  }}\n"
+            '  return "it has no graph for this number of samples";\n}\n'
+        )
+        return name
 
     def text(self) -> str:
         return "".join(self.parts)
@@ -327,13 +350,35 @@ class Glue:
         )
 
 
-def _data_check(layer: Layer, samples: int, tokens: int) -> str:
+def _sizes_text(body: Body, backward_workspace_bytes: int) -> str:
+    """C++ that states what depends on the number of samples."""
+    return (
+        f"    sizes->saved_for_input_grad_bytes = {body.saved_for_input_grad_bytes};\n"
+        f"    sizes->saved_for_weight_grad_bytes = {body.saved_for_weight_grad_bytes};\n"
+        f"    sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
+        f"    sizes->output_bytes = {body.output_bytes};\n"
+        f"    sizes->workspace_bytes = {body.workspace_bytes};\n"
+        f"    sizes->backward_workspace_bytes = {backward_workspace_bytes};\n"
+    )
+
+
+def _data_check(layer: Layer, samples: Sequence[int], tokens: int) -> str:
     """C++ that checks what a layer is given of the data set."""
+    counts = ", ".join(map(str, samples[:-1]))
+    counts += f" and {samples[-1]}" if counts else str(samples[-1])
+    of_others = " && ".join(f"layer->batch != {n}" for n in samples)
     text = (
-        f"  if (layer->batch != {samples} || layer->sequence != {tokens})\n"
-        f'    return "its graphs were exported for micro-batches of {samples} samples'
+        f"  if (({of_others}) || layer->sequence != {tokens}) {{\n"
+        "    static thread_local std::string what;\n"
+        '    what = "its graphs were exported for micro-batches of '
+        f"{counts} samples"
         + (f" of {tokens} tokens" if tokens else "")
-        + ': export the model again";\n'
+        + ', not for " + std::to_string(layer->batch)'
+        + (' + " of " + std::to_string(layer->sequence)' if tokens else "")
+        + " +\n"
+        f'           ": export the model again, by export_stages(..., samples=[" + '
+        'std::to_string(layer->batch) + "])";\n'
+        "    return what.c_str();\n  }\n"
     )
     wrong = [f"layer->num_streams != {len(layer.streams)}"]
     for index, stream in enumerate(layer.streams):

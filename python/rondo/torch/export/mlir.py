@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Sequence
+from typing import TYPE_CHECKING, Sequence
 
 from .check import Agreement
 from .compile import Compiled
@@ -14,10 +14,13 @@ from .joint import Layer, Stream
 from .library import Plan, Recording, stream_type
 from .tasks import Body
 
+if TYPE_CHECKING:
+    from .sizes import Sized
+
 
 @dataclass
 class Exported:
-    """A body, and the compiled graphs, recordings and plans of its tasks."""
+    """A body for one number of samples, and the compiled graphs, recordings and plans of its tasks."""
 
     name: str
     layer: Layer
@@ -41,7 +44,7 @@ class Stage:
 
 def model_text(
     chain: Sequence[Layer],
-    bodies: Sequence[Exported],
+    bodies: Sequence[Sized],
     data: Data,
     stages: Sequence[Stage],
     microbatches: int,
@@ -49,7 +52,7 @@ def model_text(
 ) -> str:
     lines = ["pipe.cluster @machine {"]
     lines += [f"  pipe.device @rank{r}" for r in range(max(s.rank for s in stages) + 1)]
-    tied = [w for w in bodies[0].body.weights if w.is_tied]
+    tied = [w for w in bodies[0].own.body.weights if w.is_tied]
     is_tied = bool(tied)
     # Other sizes of a gpt mean nothing to layers that state their own.
     hidden = tied[0].shape[1] if tied else 1
@@ -60,7 +63,7 @@ def model_text(
             f"heads = 1, ffn = 1, batch = {data.samples}{', tied = true' * is_tied}>"
         )
     lines += ["}", f"pipe.model @model {sizes} {{"]
-    lines += [_layer_line(layer, exported) for layer, exported in zip(chain, bodies)]
+    lines += [_layer_line(layer, sized) for layer, sized in zip(chain, bodies)]
     lines += ["}", f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {{"]
     for index, stage in enumerate(stages):
         names = ", ".join(f'@"{layer.name}"' for layer in chain[stage.begin : stage.end])
@@ -73,9 +76,18 @@ def model_text(
     return "\n".join(lines) + "\n"
 
 
-def _layer_line(layer: Layer, exported: Exported) -> str:
-    body = exported.body
-    fields = [f'body = "{exported.name}"']
+def _by_size(values: Sequence[int]) -> str:
+    """A number for all sizes, or a list."""
+    return str(values[0]) if len(set(values)) == 1 else str(list(values))
+
+
+def _layer_line(layer: Layer, sized: Sized) -> str:
+    body, bodies = sized.own.body, sized.bodies
+    fields = [f'body = "{sized.name}"']
+    if len(bodies) > 1:
+        fields.append(f"samples = {sized.samples}")
+        if sized.undivided is None:
+            fields.append("by_sample = true")
     if layer.streams:
         fields.append(f"streams = [{', '.join(map(_stream_text, layer.streams))}]")
     elif layer.is_first:
@@ -85,24 +97,29 @@ def _layer_line(layer: Layer, exported: Exported) -> str:
     if layer.loss_fn is not None:
         fields.append("loss = true")
     fields += [
-        f"{name} = {value}"
-        for name, value in (
-            ("weight_bytes", body.weight_bytes),
-            ("frozen_weight_bytes", body.frozen_weight_bytes),
-            ("saved_for_input_grad_bytes", body.saved_for_input_grad_bytes),
-            ("saved_for_weight_grad_bytes", body.saved_for_weight_grad_bytes),
-            ("kept_for_weight_grad_bytes", body.kept_for_weight_grad_bytes),
-            ("output_bytes", body.output_bytes),
-            ("workspace_bytes", body.workspace_bytes),
-            ("backward_workspace_bytes", body.backward_workspace_bytes),
-            ("tensors", len(body.weights)),
+        f"{name} = {_by_size(values)}"
+        for name, values in (
+            ("weight_bytes", [body.weight_bytes]),
+            ("frozen_weight_bytes", [body.frozen_weight_bytes]),
+            ("saved_for_input_grad_bytes", [b.saved_for_input_grad_bytes for b in bodies]),
+            ("saved_for_weight_grad_bytes", [b.saved_for_weight_grad_bytes for b in bodies]),
+            ("kept_for_weight_grad_bytes", [b.kept_for_weight_grad_bytes for b in bodies]),
+            ("output_bytes", [b.output_bytes for b in bodies]),
+            ("workspace_bytes", [b.workspace_bytes for b in bodies]),
+            ("backward_workspace_bytes", sized.backward_workspace_bytes()),
+            ("tensors", [len(body.weights)]),
         )
-        if value > 0
+        if any(values)
     ]
-    f, i, w = (max(t, 1) for t in exported.times)
+    times = [[max(t, 1) for t in e.times] for e in sized.variants.values()]
+    costs = [f"samples = {sized.samples}"] if len(bodies) > 1 else []
+    costs += [
+        f"{name}_ns = {[t[k] for t in times] if len(bodies) > 1 else times[0][k]}"
+        for k, name in enumerate(("forward", "input_grad", "weight_grad"))
+    ]
     return (
         f'  pipe.layer @"{layer.name}" custom<{", ".join(fields)}> '
-        f"costs<forward_ns = {f}, input_grad_ns = {i}, weight_grad_ns = {w}>"
+        f"costs<{', '.join(costs)}>"
     )
 
 

@@ -24,11 +24,12 @@ from .compile import (
     operations_of,
 )
 from .cut import RECOMPUTE
-from .data import Data, read_data
+from .data import Data, read_data, resized
 from .joint import Layer, Refusal, trace
 from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
 from .mlir import Exported, Stage, model_text
 from .model import Model
+from .sizes import Sized, sized_layers, sizes_of
 from .tasks import TIED, Task, divide
 
 
@@ -46,6 +47,7 @@ def export_stages(
     inputs: Mapping[str, Sequence[str]] | None = None,
     vocab: int | None = None,
     below: Mapping[str, int] | None = None,
+    samples: Sequence[int] | None = None,
     cache: str | os.PathLike[str] | None = None,
     recompute: float = RECOMPUTE,
     backward: bool = True,
@@ -65,6 +67,10 @@ def export_stages(
     init.safetensors and report.json to the folder `out`. Each task is compared with
     eager execution.
 
+    `samples` are other numbers of samples that the layers are compiled for: plans may
+    then have micro-batches of these, and replicas that divide a micro-batch into them,
+    also with sharded state, if what a sample gives depends on no other.
+
     What F keeps for the backward: cheap operations are computed again if that takes at
     most `recompute` ns for each KiB less; with 0 none is, with math.inf all are.
     `backward` also compiles I and W as one task, for schedules that run them together.
@@ -80,23 +86,37 @@ def export_stages(
     if placement is not None and len(placement) != len(layers):
         raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
     data = read_data(layers, example, targets, vocab, below or {})
+    sizes = sizes_of(samples, data.samples)
     folder.mkdir(parents=True, exist_ok=True)
     graphs_folder = Path(cache) if cache is not None else cache_folder()
-    chain, sources = _chain(layers, inputs or {}, data, loss_fn)
     found: dict[str, Exported] = {}
-    bodies: list[Exported] = []
-    for layer in chain:
-        exported = _prepare(layer, graphs_folder, recompute, backward)
-        bodies.append(found.setdefault(exported.name, exported))
-    _refuse_shared_buffers(chain)
+    chains: dict[int, list[Layer]] = {}
+    prepared: dict[int, list[Exported]] = {}
+    for size in sizes:
+        try:
+            chains[size], sources = _chain(layers, inputs or {}, resized(data, size), loss_fn)
+        except (RuntimeError, ValueError) as error:
+            if size == data.samples or isinstance(error, Refusal):
+                raise
+            raise Refusal(
+                f"samples has {size}, but the layers do not run on so many: {error}"
+            ) from None
+        prepared[size] = []
+        for layer in chains[size]:
+            exported = _prepare(layer, graphs_folder, recompute, backward)
+            prepared[size].append(found.setdefault(exported.name, exported))
+        _refuse_shared_buffers(chains[size])
+    chain = chains[data.samples]
+    bodies = sized_layers(chains, prepared, data.samples)
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
     compile_tasks(graphs, graphs_folder)
     _record(unique, folder)
     _plan(unique)
     _check(unique, folder)
-    _write_library(unique, folder, data)
-    placed = list(placement or _divide_evenly([sum(b.times) for b in bodies], ranks))
+    _write_library(unique, bodies, chain, folder, data)
+    times = [sum(sized.own.times) for sized in bodies]
+    placed = list(placement or _divide_evenly(times, ranks))
     _write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
     (folder / "model.mlir").write_text(text)
@@ -372,13 +392,22 @@ def _objects(unique: Sequence[Exported]) -> list[Path]:
     return list({c.name: c.path for e in unique for c in e.compiled if c}.values())
 
 
-def _write_library(unique: Sequence[Exported], folder: Path, data: Data) -> None:
+def _write_library(
+    unique: Sequence[Exported],
+    bodies: Sequence[Sized],
+    chain: Sequence[Layer],
+    folder: Path,
+    data: Data,
+) -> None:
     """libstages.a."""
     glue = Glue()
     for exported in unique:
         _add_tasks(glue, exported, folder)
-        sizes = data.samples, data.tokens
-        glue.body(exported.name, exported.body, exported.layer, sizes)
+    written = set()
+    for layer, sized in zip(chain, bodies):
+        if sized.name not in written:
+            glue.body(sized, layer, data.tokens)
+            written.add(sized.name)
     make_archive(glue.text(), _objects(unique), folder / "libstages.a")
 
 
@@ -448,24 +477,29 @@ def _stages(sources: Sequence[Sequence[int]], placed: Sequence[int]) -> list[Sta
 
 
 def _report(
-    chain: Sequence[Layer], bodies: Sequence[Exported], folder: Path
+    chain: Sequence[Layer], bodies: Sequence[Sized], folder: Path
 ) -> Model:
     report = {
         "torch": torch.__version__,
         "instructions": level(),
         "tied": {layer.name: layer.tied for layer in chain if layer.tied},
-        "layers": [_reported(layer, exported) for layer, exported in zip(chain, bodies)],
+        "layers": [_reported(layer, sized) for layer, sized in zip(chain, bodies)],
     }
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
     return Model(folder, report)
 
 
-def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
+def _reported(layer: Layer, sized: Sized) -> dict[str, Any]:
+    """Figures of the example's own size, and the largest differences of all sizes."""
+    exported = sized.own
     body = exported.body
+    agreements = [e.agreement for e in sized.variants.values() if e.agreement]
     assert exported.agreement is not None
     return {
         "layer": layer.name,
-        "body": exported.name,
+        "body": sized.name,
+        "samples": sized.samples,
+        "undivided": sized.undivided,
         "parameters": len(body.weights),
         "frozen": [
             w.name for w in body.weights if not (w.has_gradient or w.is_running)
@@ -475,35 +509,35 @@ def _reported(layer: Layer, exported: Exported) -> dict[str, Any]:
         "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,
         "eager_saved_bytes": exported.agreement.eager_saved_bytes,
         "workspace_bytes": body.workspace_bytes,
-        "backward": _backward_words(exported.agreement.backward_is_equal),
-        "backward_workspace_bytes": body.backward_workspace_bytes,
+        "backward": _backward_words([a.backward_is_equal for a in agreements]),
+        "backward_workspace_bytes": body.backward_workspace_bytes * sized.has_backward,
         "forward_ns": exported.times[0],
         "input_grad_ns": exported.times[1],
         "weight_grad_ns": exported.times[2],
-        "output_difference": exported.agreement.output.of_all,
-        "gradient_difference": exported.agreement.gradient.of_all,
-        "gradient_difference_by_tensor": exported.agreement.gradient.of_own,
+        "output_difference": max(a.output.of_all for a in agreements),
+        "gradient_difference": max(a.gradient.of_all for a in agreements),
+        "gradient_difference_by_tensor": max(a.gradient.of_own for a in agreements),
         "operations": sorted(
             {o for c in exported.compiled if c for o in operations_of(c)}
         ),
     }
 
 
-def _backward_words(is_equal: bool | None) -> str:
-    if is_equal is None:
-        return "I and then W"
-    return "one graph" if is_equal else "I and then W: one graph gives other bits"
+def _backward_words(are_equal: Sequence[bool | None]) -> str:
+    if False in are_equal:
+        return "I and then W: one graph gives other bits"
+    return "I and then W" if None in are_equal else "one graph"
 
 
 def _write_weights(
-    chain: Sequence[Layer], bodies: Sequence[Exported], folder: Path
+    chain: Sequence[Layer], bodies: Sequence[Sized], folder: Path
 ) -> None:
     from safetensors.torch import save_file
 
     tensors = {}
-    for layer, exported in zip(chain, bodies):
+    for layer, sized in zip(chain, bodies):
         values = dict(layer.parameters) | dict(layer.buffers)
-        for weight in exported.body.weights:
+        for weight in sized.own.body.weights:
             value = values[weight.name].detach().float().contiguous()
             key = TIED if weight.is_tied else f"{layer.name}.{weight.name}"
             tensors[key] = value.reshape(weight.shape).clone()
