@@ -32,6 +32,22 @@ bool repeats(const Schedule &schedule, const Problem &window) {
                                           RepetitionEnd::Drained));
 }
 
+/// The same orders, if they repeat, ended as they repeat. Families of turns end
+/// a window in another order, which no longer window changes. Nothing if that
+/// breaks a rule.
+std::optional<Schedule> endedAsRepeated(const Schedule &schedule,
+                                        const Problem &window) {
+  const Result<Repeating> found =
+      findRepetition(schedule, window.iterations, window.microbatchesEach(),
+                     RepetitionEnd::Any);
+  if (!found)
+    return std::nullopt;
+  Schedule run = runOf(*found, window.iterations, window.microbatchesEach());
+  if (!repeats(run, window) || checkSchedule(window, run))
+    return std::nullopt;
+  return run;
+}
+
 /// Writes the schedule of a family; over several iterations, in a window long
 /// enough for the order to repeat. If its times never settle, writes the order
 /// of equal times, as papers state it.
@@ -45,6 +61,8 @@ FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
     FamilyResult result = rondo::generate(choice, problem);
     if (!result || repeats(*result, problem))
       return result;
+    if (std::optional<Schedule> ended = endedAsRepeated(*result, problem))
+      return std::move(*ended);
     if (result->numActions() > maxTasks / 2)
       break;
     auto longer = overIterations(problem, 2 * int64_t(problem.iterations));

@@ -38,10 +38,20 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   if (before == after)
     return std::nullopt;
   ModelOp model = plan.lookupModel();
-  const int64_t samples = model.getStatedSamples() * before;
-  if (samples % after != 0)
-    return makeFault<FaultKind::UnevenSamples>(samples, after,
-                                               nextDivisors(samples, after));
+  const IntegerAttr ofPlan = plan.getSamplesAttr();
+  const int64_t samples =
+      (ofPlan ? ofPlan.getInt() : model.getStatedSamples()) * before;
+  // Synthetic layers take what they state for all samples. The figures of
+  // others follow the plan's samples, if it states them.
+  const bool resizesModel =
+      !ofPlan || llvm::any_of(model.getLayers(), [](LayerOp layer) {
+        return bool(layer.getSyntheticAttr());
+      });
+  for (int64_t divided :
+       {samples, resizesModel ? model.getStatedSamples() * before : 0})
+    if (divided % after != 0)
+      return makeFault<FaultKind::UnevenSamples>(divided, after,
+                                                 nextDivisors(divided, after));
   if (LayerOp layer = model.findLayerWithoutSize(samples / after))
     return makeFault<FaultKind::PlanRefused>(
         ("layer @" + layer.getSymName() + " states its sizes for " +
@@ -53,8 +63,12 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
         custom && custom.getSamples().empty())
       return makeFault<FaultKind::BodyOfOneSize>(layer.getSymName().str(),
                                                  before);
-  plan.setModelAttr(
-      FlatSymbolRefAttr::get(factory.resizedModel(after).getSymNameAttr()));
+  if (resizesModel)
+    plan.setModelAttr(
+        FlatSymbolRefAttr::get(factory.resizedModel(after).getSymNameAttr()));
+  if (ofPlan)
+    plan.setSamplesAttr(
+        Builder(plan.getContext()).getI64IntegerAttr(samples / after));
   plan.setMicrobatches(after);
   return std::nullopt;
 }

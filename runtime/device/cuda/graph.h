@@ -75,8 +75,7 @@ public:
   void drop() { recordings.clear(); }
 
 private:
-  /// A run of overlapping iterations has a variant for each of its lengths and
-  /// for each of the slots that its first weights may have.
+  /// A run of overlapping iterations has a variant for each of its lengths.
   static constexpr size_t maxKept = 6;
   struct Recording {
     int64_t variant;
