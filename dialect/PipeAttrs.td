@@ -214,7 +214,7 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     /// Lists by size, in the order of verification and of CustomSizes.
     std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 10>
     getListsBySize() const;
-    /// How many sizes it states: for each of `samples`, or the model's own.
+    /// Number of sizes: one for each of `samples`, or 1 for the model's own.
     size_t getNumSizes() const {
       return std::max<size_t>(getSamples().size(), 1);
     }

@@ -84,8 +84,8 @@ FamilyAttr withArguments(FamilyAttr family, const FamilyArguments &chosen) {
                          list.getDictionary(family.getContext()));
 }
 
-/// What orders the stages of a plan to which a schedule's family does not
-/// apply.
+/// The advice if a schedule's family does not apply: families or searches that
+/// order the stages.
 std::string otherOrders(ScheduleOp schedule, const Problem &problem) {
   if (problem.iterations > 1) {
     const StringRef family = schedule.getFamilyAttr().getName();

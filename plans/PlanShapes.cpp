@@ -73,8 +73,8 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   return std::nullopt;
 }
 
-/// How a stage of these layers recomputes: its layers that do, no names if all
-/// of them do, null if none does.
+/// The `recompute` attribute of a stage of these layers: the names of those
+/// that recompute, none if all do; null if no layer does.
 static ArrayAttr recomputeOf(PlanOp plan, ArrayRef<LayerOp> layers,
                              const ShapeGroups &groups) {
   Builder builder(plan.getContext());
@@ -160,8 +160,8 @@ static void addGroup(PlanOp plan, const ShapeGroups &groups,
           groups.recomputed.contains(layers[l].getSymNameAttr());
       const int64_t ns = load.workNs + (isAgain ? load.forwardNs : 0);
       work[l] = std::max(work[l], isEven ? ns : int64_t(double(ns) * part));
-      // What is recomputed is held for one micro-batch at a time. Sizes are
-      // checked to have room for all micro-batches.
+      // Recomputed activations are held for one micro-batch at a time. Sizes
+      // are checked to have room for all micro-batches.
       const int64_t activations = (isAgain ? 1 : held) * load.activationBytes;
       input.bytes[l] =
           std::max(input.bytes[l], load.stateBytes / group.shards() +

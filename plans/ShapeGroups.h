@@ -34,9 +34,9 @@ struct ShapeGroup {
   double partOfActivations() const;
 };
 
-/// What plans of other shapes take from a plan: the groups of ranks among which
-/// its layers are cut, in the order of the first stages, and which layers run
-/// their forward again.
+/// The parts of a plan that its other shapes keep: the groups of ranks among
+/// which layers are cut, in the order of the first stages, and the layers that
+/// recompute.
 struct ShapeGroups {
   /// Each rank of the cluster by itself if all stages are on one rank.
   std::vector<ShapeGroup> groups;

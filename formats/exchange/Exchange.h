@@ -43,7 +43,8 @@ struct SharedWeight {
   int32_t embedding = 0, head = 0;
 };
 
-/// What surrounds a pipeline in other tools, and is no part of its order.
+/// Data parallelism and recomputation around a pipeline in other tools; no part
+/// of its order.
 struct Surroundings {
   /// Replicas of the pipeline. Each group of `shards` of them keeps the sharded
   /// state once.
@@ -76,7 +77,7 @@ struct ExchangedSchedule {
   /// Empty if it is not known whether the model is tied; with an empty inside,
   /// it is not.
   std::optional<std::optional<SharedWeight>> shared;
-  /// Of a schedule that onePipeline() has made.
+  /// Filled by onePipeline().
   Surroundings around;
 };
 

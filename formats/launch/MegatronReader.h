@@ -27,7 +27,7 @@ private:
   void readVocab();
   void readExperts();
   void readExpertLayers(groups::Experts &experts);
-  // How it is run (MegatronReader.cpp).
+  // The run (MegatronReader.cpp).
   void readDegrees();
   void readDevices();
   void readCut();

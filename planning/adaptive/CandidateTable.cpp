@@ -86,8 +86,9 @@ private:
   /// [place in `sizes.microbatches`]: the place in `table.plans`; -1: not
   /// requested yet, -2: no plan.
   std::vector<int64_t> made;
-  /// By Candidate::plan, if stages are sharded: the reductions of the plan's
-  /// first candidate, whose reference the others share, and its name.
+  /// [Candidate::plan], if stages are sharded: the reductions of the plan's
+  /// first candidate and its name. All candidates of the plan share its
+  /// reference.
   std::map<size_t, std::pair<Units, std::string>> reductions;
   /// [state]: the time of the fastest candidate kept so far.
   std::vector<int64_t> bestNs;

@@ -69,7 +69,7 @@ std::optional<Schedule> rondo::withGathersLike(const Units &units,
         residency.gradients = gradients;
       return residencies;
     };
-    // Where weights are gathered does not change the units.
+    // The positions of weight gathers do not change the units.
     if (unitsOf(problem, placeGathers(problem, tasks, fix(Residencies(1)))) !=
         units)
       continue;

@@ -13,7 +13,7 @@ double GroupCosts::activationsOfLayer(LayerKind kind, bool isKept) const {
   const auto hidden = double(model.hidden);
   const auto tensor = double(layout.tensor);
   const double kept = hidden / sequenceShare;
-  // Where SwiGLU is several kernels, the activation's output is kept as well.
+  // If SwiGLU is several kernels, the activation's output is kept as well.
   const double inner =
       2 * double(model.numInner()) + 2 +
       (execution.stack == Stack::Other && model.isGated ? 2 : 0);

@@ -70,12 +70,12 @@ private:
   /// Groups with equal numbers of devices and layers.
   struct Kind {
     int32_t devices = 0, kept = 0, recomputed = 0;
-    /// What the paths of a group's kept layers may sum up to.
+    /// Upper limit of the sum of the paths of a group's kept layers.
     double pathsNs = 0;
-    /// The path to the first layer may take as long.
+    /// Upper limit of the path to the first layer.
     double lateNs = 0;
   };
-  /// Consecutive counted layers, with the least path behind any of them and the
+  /// Consecutive counted layers, with the least path after any of them and the
   /// least path to any of them.
   struct Bucket {
     double layers = 0, pathNs = 0, earlyNs = 0;

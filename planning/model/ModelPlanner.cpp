@@ -109,7 +109,7 @@ private:
   /// a search may find another order for it that fits.
   std::optional<PlanTrial> hopeful;
   int64_t hopefulNs = infinite;
-  /// By size of micro-batches.
+  /// [samples of a micro-batch].
   std::map<int64_t, std::optional<RecomputeCosts>> recomputeCosts;
 };
 

@@ -79,7 +79,7 @@ std::vector<int64_t> microbatchSizes(const ModelSpace &space,
 ModelPlan modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
                       int64_t maxReplicas, std::vector<bool> recomputes);
 
-/// How the stages of each group of ranks are placed.
+/// The placement of the stages of each group of ranks.
 struct ChunkPlacing {
   int32_t chunks = 2;
   /// In a V instead of a loop; only two.

@@ -10,28 +10,16 @@
 #define RONDO_TEST_UNIT_LAUNCH_CASES_H
 
 #include "planning/groups/Run.h"
+#include "test/unit/planning/GroupExamples.h"
 
 #include <string>
 #include <vector>
 
 namespace rondo::launch {
 
-inline groups::Transformer llama(int64_t layers, int64_t hidden, int64_t heads,
-                                 int64_t ffn) {
-  groups::Transformer model;
-  model.layers = layers;
-  model.hidden = hidden;
-  model.heads = heads;
-  model.keyHeads = 8;
-  model.queryWidth = model.valueWidth = 128;
-  model.ffn = ffn;
-  model.isGated = true;
-  model.vocab = 128256;
-  model.sequence = 8192;
-  return model;
-}
+using groups::llama;
+using groups::llama70B;
 inline groups::Transformer llama8B() { return llama(32, 4096, 32, 14336); }
-inline groups::Transformer llama70B() { return llama(80, 8192, 64, 28672); }
 inline groups::Transformer llama405B() { return llama(126, 16384, 128, 53248); }
 
 inline groups::Transformer gpt() {
