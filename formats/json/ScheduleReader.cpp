@@ -3,6 +3,7 @@
 
 #include "formats/json/ScheduleReader.h"
 
+#include "formats/json/Documents.h"
 #include "formats/json/LinkMessages.h"
 #include "formats/json/ScheduleMetadata.h"
 #include "kinds/Counts.h"
@@ -129,7 +130,10 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                             : ""));
     return TextFault("action " + value.excerpt() +
                      " is not an action: expected STAGE, then F, I, W, B or "
-                     "R, then MICRO-BATCH, such as \"0F3\"");
+                     "R, then MICRO-BATCH, such as \"0F3\"" +
+                     (isVersion2 ? ", or STAGE, then STEP, then ITERATION, "
+                                   "such as \"0STEP0\""
+                                 : ""));
   }
   const bool isTask = kind->isTask();
   if ((!isTask || kind->kind == ActionKind::Recompute) && !isVersion2)
@@ -161,6 +165,8 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
 }
 
 std::optional<TextFault> ScheduleText::readKeys() {
+  if (auto fault = checkIsObject(object, "rondo-schedule"))
+    return fault;
   bool isInfeasible = infeasible().has_value();
   std::optional<Value> named = findMember(object, "format");
   isVersion2 = named && named->string() == "rondo-schedule/2";
