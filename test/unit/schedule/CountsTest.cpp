@@ -20,6 +20,8 @@ constexpr Noun nouns[] = {
     {"buffer", "buffers"},
     {"byte", "bytes"},
     {"candidate", "candidates"},
+    {"check", "checks"},
+    {"round", "rounds"},
     {"nic", "nics"},
     {"cell", "cells"},
     {"chunk", "chunks"},
