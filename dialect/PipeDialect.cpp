@@ -151,7 +151,7 @@ static FailureOr<RopeScalingAttr> parseRopeScaling(AsmParser &parser) {
   return parsed;
 }
 
-static FailureOr<SmallVector<int64_t>> parseList(AsmParser &parser) {
+static FailureOr<SmallVector<int64_t>> parseNumbers(AsmParser &parser) {
   SmallVector<int64_t> numbers;
   auto parseOne = [&] { return parser.parseInteger(numbers.emplace_back()); };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
@@ -159,14 +159,13 @@ static FailureOr<SmallVector<int64_t>> parseList(AsmParser &parser) {
   return numbers;
 }
 
-/// One or more.
-static FailureOr<SmallVector<int64_t>> parseNumbers(AsmParser &parser) {
+static FailureOr<SmallVector<int64_t>> parseSamples(AsmParser &parser) {
   const SMLoc place = parser.getCurrentLocation();
-  FailureOr<SmallVector<int64_t>> list = parseList(parser);
+  FailureOr<SmallVector<int64_t>> list = parseNumbers(parser);
   if (failed(list) || !list->empty())
     return list;
-  return parser.emitError(place, "[] has no numbers; write one or more, or "
-                                 "leave the key out");
+  return parser.emitError(place, "[] has no numbers of samples; write one or "
+                                 "more, or leave the key out");
 }
 
 static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
@@ -206,7 +205,7 @@ static FailureOr<SmallVector<int64_t>> parseTimes(AsmParser &parser) {
   const OptionalParseResult one = parser.parseOptionalInteger(numbers.front());
   if (one.has_value())
     return failed(*one) ? FailureOr<SmallVector<int64_t>>() : numbers;
-  return parseList(parser);
+  return parseNumbers(parser);
 }
 
 static FailureOr<SmallVector<int64_t>> parseCounts(AsmParser &parser) {
