@@ -5,6 +5,7 @@
 
 #include "formats/json/LinkMessages.h"
 #include "formats/json/VersionClaims.h"
+#include "schedule/model/MicrobatchOrder.h"
 #include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
 
@@ -92,7 +93,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     messages.emplace(problem);
   const bool isVersion2 = problem.replicas.isReplicated() ||
                           hasRecomputation(problem) || schedule.hasSteps() ||
-                          schedule.hasCounts() ||
+                          schedule.hasCounts() || problem.isUneven() ||
+                          !schedule.accumulation.empty() ||
                           (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {
@@ -106,6 +108,13 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     if (!schedule.linkOrders.empty())
       json.attributeObject("link_order",
                            [&] { writeLinkOrders(json, schedule, *messages); });
+    if (isIndexOrder(schedule.accumulation) && !schedule.accumulation.empty())
+      json.attribute("accumulate", "index");
+    else if (!schedule.accumulation.empty())
+      json.attributeArray("accumulate", [&] {
+        for (int32_t microbatch : schedule.accumulation)
+          json.value(microbatch);
+      });
     if (!overlap.empty())
       json.attributeArray("overlap", [&] {
         for (const auto &[first, second] : overlap)

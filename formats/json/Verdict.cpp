@@ -163,6 +163,10 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   if (std::optional<Fault> fault = judgePolicies(text, problem))
     return fault;
+  bool isOrdered = false;
+  if (std::optional<Fault> fault =
+          text.readAccumulation(problem, schedule, isOrdered))
+    return fault;
   if (std::optional<Fault> fault = judgeRanks(text, problem, schedule))
     return fault;
   if (std::optional<Fault> fault = text.readOverlap(problem, schedule))
@@ -182,6 +186,9 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   simulation = simulate(problem, schedule, /*keepTimes=*/hasVersions);
   if (std::optional<Fault> fault = checkMemory(problem, schedule))
+    return fault;
+  if (std::optional<Fault> fault =
+          isOrdered ? checkAccumulation(problem, schedule) : std::nullopt)
     return fault;
   if (hasVersions) {
     const auto versions = analyzeVersions(problem, schedule, simulation);

@@ -86,6 +86,10 @@ public:
   /// send messages in the order in which they become ready.
   std::map<std::pair<int32_t, int32_t>, std::vector<Action>> linkOrders;
 
+  /// The order in which every stage adds the gradients of micro-batches (rule
+  /// S7), each once. Empty: by index.
+  std::vector<int32_t> accumulation;
+
 private:
   std::vector<Action> actions;
   std::vector<int64_t> offsets;

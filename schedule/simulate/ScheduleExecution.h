@@ -89,7 +89,7 @@ public:
       : problem(problem), schedule(schedule), edges(problem), links(problem),
         microbatches(problem.microbatches),
         isRoundRobin(problem.replicas.areRoundRobin()),
-        isSharded(problem.replicas.areSharded()) {
+        isSharded(problem.replicas.areSharded()), isUneven(problem.isUneven()) {
     if (isSharded) {
       moveLanes.resize(schedule.numRanks());
       gatheredNs.assign(problem.numReplicas(), 0);
@@ -119,7 +119,8 @@ private:
   void orderLinks();
 
   /// `isPlain`, the common case: all tasks are on the compute lane and serve
-  /// one micro-batch each, and no stage is sharded or round-robin.
+  /// one micro-batch each, all micro-batches are alike, and no stage is sharded
+  /// or round-robin.
   template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
   template <bool keepTimes, bool isPlain>
   void runRank(int32_t r, Simulation &result);
@@ -136,7 +137,8 @@ private:
   template <bool isPlain>
   inline void carry(const Output &output, int64_t message, int64_t readyNs);
   void sendInOrder(LinkOrder &order);
-  int64_t occupancyOf(const Output &output, int64_t message) const;
+  int64_t occupancyOf(const Output &output, int64_t message,
+                      int64_t count) const;
   bool carryNext();
   const Output &outputOf(int64_t message) const {
     return outputs[outputOfEdge[message / microbatches]];
@@ -186,6 +188,8 @@ private:
   const bool isRoundRobin;
   /// Whether any stage has sharded state.
   const bool isSharded;
+  /// Whether micro-batches differ in costs or messages.
+  const bool isUneven;
   /// [replica * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
