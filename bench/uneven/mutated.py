@@ -139,8 +139,8 @@ def main():
     table = collections.defaultdict(collections.Counter)
     for kind, a, b in zip(kinds, ours, theirs):
         table[kind][a or "legal"] += 1
-        # A cycle within one rank: which of the two rules it is, the programs decide alike.
-        if a != b:
+        # Rondo reports the cycle that stops the run, the checker the first entry of a list that is out of order.
+        if a != b and (a, b) != ("deadlock", "dependence"):
             differ += 1
             table[kind]["differ"] += 1
             print(f"differs: {kind}: rondo says {a}, the checker {b}")

@@ -200,7 +200,8 @@ std::optional<TextFault> Builder::addStage(const StageText &stage,
     return TextFault(describe(ofFirst.fault()));
   if (auto fault = setCosts(*ofFirst, where + ".costs", stage.shard.has_value(),
                             costs.data()))
-    return fault;
+    return isUneven(stage.costs) ? withWords("", *fault, ", of micro-batch 0")
+                                 : *fault;
   const int32_t number = problem.numStages(), first = problem.numReplicas();
   // One replica takes all either way.
   if (stage.split == Split::RoundRobin && shares.size() > 1) {

@@ -68,10 +68,12 @@ Field<T> byIndex(const char *name, UnevenText T::*uneven) {
           return std::optional<TextFault>(place.wrong(value, "a list"));
         std::vector<int64_t> &list = (to.*uneven).byIndex;
         Elements walk(value);
-        while (auto element = walk.next())
-          if (auto fault = readNumber(place[list.size()], *element, costFigure,
-                                      list.emplace_back()))
+        while (auto element = walk.next()) {
+          const Place here = place[list.size()];
+          if (auto fault =
+                  readNumber(here, *element, costFigure, list.emplace_back()))
             return fault;
+        }
         return list.empty() ? std::optional(place.fault(value, " is empty"))
                             : std::nullopt;
       });
@@ -191,10 +193,12 @@ Field<ProblemText> sizesRow() {
           return std::optional<TextFault>(
               place.wrong(value, "a list of whole numbers"));
         Elements walk(value);
-        while (auto element = walk.next())
-          if (auto fault = readNumber(place[sizes.size()], *element, figure,
-                                      sizes.emplace_back()))
+        while (auto element = walk.next()) {
+          const Place here = place[sizes.size()];
+          if (auto fault =
+                  readNumber(here, *element, figure, sizes.emplace_back()))
             return fault;
+        }
         return std::optional<TextFault>();
       },
       notEmpty);

@@ -71,8 +71,8 @@ static std::optional<TextFault> freeRest(const std::string &where, Cost *row) {
     rest += cost(kind).acquireBytes - cost(kind).releaseBytes;
   if (rest < 0)
     return where + ".W.frees_bytes is \"rest\", but I frees " +
-           std::to_string(cost(ActionKind::InputGrad).releaseBytes) +
-           " bytes, " + std::to_string(-rest) + " more than are held";
+           countOf(cost(ActionKind::InputGrad).releaseBytes, "byte") + ", " +
+           std::to_string(-rest) + " more than are held";
   cost(ActionKind::WeightGrad).releaseBytes = rest;
   return std::nullopt;
 }

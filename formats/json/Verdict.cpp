@@ -169,6 +169,9 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   if (std::optional<Fault> fault = judgeRanks(text, problem, schedule))
     return fault;
+  if (std::optional<Fault> fault =
+          isOrdered ? checkAccumulation(problem, schedule) : std::nullopt)
+    return fault;
   if (std::optional<Fault> fault = text.readOverlap(problem, schedule))
     return fault;
   if (std::optional<Fault> fault = judgeLinkOrders(text, problem, schedule))
@@ -186,9 +189,6 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   simulation = simulate(problem, schedule, /*keepTimes=*/hasVersions);
   if (std::optional<Fault> fault = checkMemory(problem, schedule))
-    return fault;
-  if (std::optional<Fault> fault =
-          isOrdered ? checkAccumulation(problem, schedule) : std::nullopt)
     return fault;
   if (hasVersions) {
     const auto versions = analyzeVersions(problem, schedule, simulation);

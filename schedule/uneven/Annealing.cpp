@@ -137,8 +137,7 @@ bool Annealing::changeOrder() {
     if (isWhole && areRenamed[own.task])
       t = own.row * count + renamed[own.microbatch];
   }
-  const Overflow overflow =
-      random.below(2) ? Overflow::Defer : Overflow::Pull;
+  const Overflow overflow = random.below(2) ? Overflow::Defer : Overflow::Pull;
   for (int32_t r = 0; r < graph.ranks; ++r)
     if (!legalizer.legalize(current, r, overflow))
       return false;

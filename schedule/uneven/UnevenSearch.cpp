@@ -20,12 +20,13 @@ namespace {
 constexpr int64_t defaultEffort = 200000000;
 /// 1/partsForGiven of the budget searches the given order.
 constexpr int64_t partsForGiven = 6;
-/// Random orders that the constructions try, and starts that are annealed.
-constexpr int randomOrders = 12;
-constexpr size_t maxStarts = 6;
-/// Annealing of the starts takes 1/partsForStarts of what is left; later rounds
-/// take 1/partsForRound of the rest each.
-constexpr int64_t partsForStarts = 3, partsForRound = 6;
+/// Random orders that the constructions try; starts that are annealed, and
+/// those that remain after some rounds.
+constexpr int randomOrders = 20;
+constexpr size_t maxStarts = 24, keptStarts = 4;
+/// A round of all starts takes 1/partsForStarts of what is left; later rounds
+/// take 1/partsForRound each.
+constexpr int64_t partsForStarts = 3, partsForRound = 8;
 /// Work of the shortest round, per task.
 constexpr int64_t minRound = 4000;
 /// Temperatures as parts of the objective: of starts and of later rounds.
@@ -59,6 +60,7 @@ public:
     const OrderClass orders =
         options.inIndexOrder && !isOrderGiven(options.orders) ? OrderClass::Sums
                                                               : options.orders;
+    tryFamilies({FamilyOrder::Given});
     const bool hasFused = hasCheaperBackward(problem);
     for (const bool isFused : {false, true}) {
       if (isFused && !hasFused)
@@ -124,16 +126,30 @@ private:
 
   void searchGraph(const TaskGraph &graph, OrderClass orders,
                    const Left &left) {
-    if (orders != OrderClass::Index) {
+    if (orders != OrderClass::Index)
       searchOrders(graph, OrderClass::Index,
                    [this, end = budget.tasksUsed() + left() / partsForGiven] {
                      return end - budget.tasksUsed();
                    });
-      givenNs = std::min(givenNs, objective());
-    }
+    if (!isOrderGiven(orders) && !graph.isFused)
+      tryFamilies({FamilyOrder::Ascending, FamilyOrder::Descending,
+                   FamilyOrder::LongShort});
     searchOrders(graph, orders, left);
-    if (orders == OrderClass::Index)
-      givenNs = std::min(givenNs, objective());
+  }
+
+  void tryFamilies(std::initializer_list<FamilyOrder> orders) {
+    for (FamilyChoice choice : allFamilies())
+      for (FamilyOrder order : orders) {
+        if (budget.isSpent(stepsOfJudging * problem.numTasks()))
+          return;
+        choice.order = order;
+        budget.use(problem.numTasks());
+        if (FamilyResult made = generate(choice, problem)) {
+          const int64_t ns = offer(std::move(*made), choice.text());
+          if (order == FamilyOrder::Given)
+            givenNs = std::min(givenNs, ns);
+        }
+      }
   }
 
   std::vector<std::vector<int32_t>> ordersToTry(OrderClass orders) {
@@ -197,27 +213,40 @@ private:
   void searchOrders(const TaskGraph &graph, OrderClass orders,
                     const Left &left) {
     Annealing annealing(graph, orders, options.seed, budget);
-    annealing.onBetter = [&](const RankLists &lists, int64_t ns) {
+    auto note = [&](const RankLists &lists, int64_t ns, const char *origin) {
       if (ns < objective())
-        offer(graph, orders, lists, "annealing");
+        ns = offer(graph, orders, lists, origin);
+      if (orders == OrderClass::Index)
+        givenNs = std::min(givenNs, ns);
+    };
+    annealing.onBetter = [&](const RankLists &lists, int64_t ns) {
+      note(lists, ns, "annealing");
     };
     std::vector<Start> starts = makeStarts(graph, orders, annealing);
     for (const Start &start : starts)
-      offer(graph, orders, start.lists, "construction");
+      note(start.lists, start.ns, "construction");
     const int64_t bound = result.bound.ns;
-    const int64_t each =
-        left() / partsForStarts / std::max<int64_t>(1, starts.size());
-    for (Start &start : starts)
-      if (!isDone())
-        start.ns = annealing.run(start.lists, bound, each, hotStart);
+    // Anneals all starts, then longer the better ones.
+    while (starts.size() > 1 && !isDone()) {
+      const int64_t each = left() / partsForStarts / int64_t(starts.size());
+      for (Start &start : starts)
+        if (!isDone())
+          start.ns = annealing.run(start.lists, bound, each, hotStart);
+      std::stable_sort(
+          starts.begin(), starts.end(),
+          [](const Start &a, const Start &b) { return a.ns < b.ns; });
+      if (starts.size() <= keptStarts)
+        break;
+      starts.resize(std::max(keptStarts, starts.size() / 3));
+    }
     // Alternates between the best lists and fresh starts.
     for (int64_t turn = 0; !starts.empty() && left() > 0 && !isDone(); ++turn) {
       std::stable_sort(
           starts.begin(), starts.end(),
           [](const Start &a, const Start &b) { return a.ns < b.ns; });
-      const int64_t share = std::min(
-          left(),
-          std::max(left() / partsForRound, minRound * graph.numListed()));
+      const int64_t share =
+          std::min(left(), std::max(left() / partsForRound,
+                                    minRound * graph.numListed()));
       if (turn % 2 == 0) {
         Start &start = starts[turn / 2 % 2 == 0 ? 0 : starts.size() / 2];
         start.ns = annealing.run(start.lists, bound, share, hotRound);
@@ -227,9 +256,9 @@ private:
       if (fresh.ns == infinite)
         continue;
       fresh.ns = annealing.run(fresh.lists, bound, share, hotStart);
-      if (fresh.ns <= starts.back().ns || starts.size() < maxStarts)
+      if (fresh.ns <= starts.back().ns || starts.size() < keptStarts)
         starts.push_back(std::move(fresh));
-      if (starts.size() > maxStarts)
+      if (starts.size() > keptStarts)
         starts.erase(starts.end() - 2);
     }
   }
@@ -240,7 +269,9 @@ private:
     const auto weightGrad =
         static_cast<ConstructRule::WeightGrad>(random.below(3));
     const int32_t inFlight =
-        random.below(2) ? 1 << 30 : static_cast<int32_t>(1 + random.below(2 * graph.ranks));
+        random.below(2)
+            ? 1 << 30
+            : static_cast<int32_t>(1 + random.below(2 * graph.ranks));
     Start start;
     budget.use(4 * graph.numListed());
     if (construct(graph, {weightGrad, random.below(4) > 0, inFlight}, orders,

@@ -14,6 +14,16 @@ first = next(number for number, row in enumerate(rows) if row["what"] == "too fe
 folder = pathlib.Path(sys.argv[2])
 folder.mkdir(exist_ok=True)
 for row in rows[first:]:
+    # Copies to the host are no subject here.
+    for rank in row["problem"]["ranks"]:
+        rank.pop("host_link", None)
+    for stage in row["problem"]["stages"]:
+        stage["costs"].pop("SAVE", None)
+        stage["costs"].pop("LOAD", None)
+    for at, order in enumerate(row.get("schedule", {}).get("ranks", [])):
+        row["schedule"]["ranks"][at] = [action for action in order if "SAVE" not in action and "LOAD" not in action]
+    if "schedule" in row:
+        row["schedule"].pop("makespan_ns", None)
     schedule = row.get("schedule") or {"format": "rondo-schedule/2", "problem": row["problem"]["name"], "ranks": []}
     (folder / "p.jsonl").write_text(json.dumps(row["problem"]) + "\n")
     (folder / "s.jsonl").write_text(json.dumps(schedule) + "\n")
