@@ -5,7 +5,7 @@
     bench/uneven/mutated.py RONDO CHECKER [--count N] [--problems N] [--seed N]
 
 The schedules are those of families in several orders and of `rondo search`;
-both programs must call them legal. Each is then changed in one way, and both
+both programs must agree on them. Each that is legal is then changed in one way, and both
 must report the same first rule, times and peaks. Prints each difference, and a
 row for each kind of change. Exit code 1 if any verdict differs.
 """
@@ -119,7 +119,9 @@ def main():
         sound += [row for row in map(json.loads, found.stdout.splitlines()) if "ranks" in row]
         by_name = {each["name"]: each for each in problems}
         ours, theirs = verdicts(options, folder, problems, sound)
-        unsound = [(a, b, row["problem"]) for a, b, row in zip(ours, theirs, sound) if a or b]
+        unsound = [(a, b, row["problem"]) for a, b, row in zip(ours, theirs, sound) if a != b]
+        # A family may exceed a cap that no delay of its F respects.
+        sound = [row for a, row in zip(ours, sound) if a is None]
         print(f"{len(sound)} sound schedules, {len(unsound)} called otherwise", *unsound[:3])
         changed, given, kinds = [], [], []
         while len(changed) < options.count:

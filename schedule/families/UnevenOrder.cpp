@@ -3,6 +3,7 @@
 
 #include "schedule/families/UnevenOrder.h"
 
+#include "schedule/model/Infinity.h"
 #include "schedule/model/MicrobatchOrder.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/simulate/Objective.h"
@@ -30,7 +31,8 @@ static Schedule permuted(const Schedule &schedule,
   return result;
 }
 
-/// Delays F of ranks that exceed their caps. Schedules with fused and split
+/// Delays F of ranks that exceed their caps, unless ranks would then wait for
+/// each other. Schedules with fused and split
 /// backwards of one problem, counts or steps stay as they are.
 static void fitToCaps(const Problem &problem, Schedule &schedule) {
   for (const bool isFused : {false, true}) {
@@ -41,6 +43,8 @@ static void fitToCaps(const Problem &problem, Schedule &schedule) {
     Legalizer legalizer(*graph, OrderClass::Perm);
     for (int32_t r = 0; r < graph->ranks; ++r)
       legalizer.legalize(lists, r, Overflow::Defer);
+    if (ListTimer(*graph).run(lists) == infinite)
+      return;
     std::vector<int32_t> accumulation = std::move(schedule.accumulation);
     schedule = toSchedule(*graph, lists);
     schedule.accumulation = std::move(accumulation);

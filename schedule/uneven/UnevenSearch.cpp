@@ -100,6 +100,9 @@ private:
 
   /// Keeps a schedule if it is legal and better; returns its objective.
   int64_t offer(Schedule schedule, const std::string &origin) {
+    // Schedules of families in the given order state none.
+    if (ordersWeightGrads(options.orders) && schedule.accumulation.empty())
+      schedule.accumulation = orderByLength(problem, LengthOrder::Given);
     Judged judged =
         judge(problem, std::move(schedule), ordersWeightGrads(options.orders));
     budget.use(judged.steps);

@@ -17,6 +17,7 @@ for row in rows[first:]:
     # Copies to the host are no subject here.
     for rank in row["problem"]["ranks"]:
         rank.pop("host_link", None)
+        rank["memory_bytes"] = None
     for stage in row["problem"]["stages"]:
         stage["costs"].pop("SAVE", None)
         stage["costs"].pop("LOAD", None)
