@@ -222,7 +222,7 @@ int Session::load(const std::string &file, const std::string &costsPath) {
     return !isRead() && failed(read(file)) ? int(Failure) : resolve(costsPath);
   if (!costsPath.empty())
     return reportUsage("--costs needs a .mlir file");
-  return readProblems(file, problems);
+  return readProblems(file, problems, mayBeUneven);
 }
 
 int Session::resolve(const std::string &costsPath) {
@@ -264,7 +264,8 @@ pipe::PlanOp Session::planOf(const Problem &problem) {
                   : pipe::PlanOp();
 }
 
-int readProblems(const std::string &path, std::vector<Problem> &problems) {
+int readProblems(const std::string &path, std::vector<Problem> &problems,
+                 bool mayBeUneven) {
   const std::unique_ptr<MemoryBuffer> contents = readOrReport(path);
   if (!contents)
     return Failure;
@@ -282,6 +283,11 @@ int readProblems(const std::string &path, std::vector<Problem> &problems) {
                  ".jsonl with one per line)");
     return code;
   }
+  for (const Problem &problem : file->problems)
+    if (problem.isUneven() && !mayBeUneven)
+      return reportError(path + ": problem " + problem.name +
+                         " has micro-batches that differ, which only search, "
+                         "simulate, verify and timelines support yet");
   problems = std::move(file->problems);
   return Success;
 }

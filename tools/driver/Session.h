@@ -71,6 +71,8 @@ public:
   /// The only plan of the name; null without a module.
   pipe::PlanOp planOf(const Problem &problem);
 
+  /// Whether load() accepts problems whose micro-batches differ.
+  bool mayBeUneven = false;
   /// In the order of the file.
   std::vector<Problem> problems;
   /// Figures of the plans of `problems` that lowering needs; empty for a
@@ -110,8 +112,10 @@ private:
   pipe::RunControl runControl{Interrupt::flag()};
 };
 
-/// Reads the problems of a rondo-problem file, in their order.
-int readProblems(const std::string &path, std::vector<Problem> &problems);
+/// Reads the problems of a rondo-problem file, in their order. Unless
+/// `mayBeUneven`, refuses those whose micro-batches differ.
+int readProblems(const std::string &path, std::vector<Problem> &problems,
+                 bool mayBeUneven = false);
 
 /// Writes a line of rondo-problem for each; nothing if `path` is empty.
 int writeProblems(llvm::StringRef path, llvm::ArrayRef<Problem> problems);

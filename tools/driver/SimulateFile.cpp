@@ -156,6 +156,7 @@ mlir::FailureOr<ComparisonOutcome> comparePlan(pipe::PlanOp plan,
 
 static int simulatePlans(const SimulateRequest &request) {
   Session session;
+  session.mayBeUneven = true;
   if (int code = session.load(request.path, request.costsPath))
     return code;
   mlir::ModuleOp module = session.module();
@@ -232,6 +233,7 @@ int exitCodeOf(const std::vector<ComparisonOutcome> &outcomes) {
 
 static int simulateProblems(const SimulateRequest &request) {
   Session session;
+  session.mayBeUneven = true;
   if (int code = session.load(request.path, request.costsPath))
     return code;
   std::vector<Problem> &problems = session.problems;

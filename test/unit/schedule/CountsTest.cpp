@@ -51,6 +51,7 @@ constexpr Noun nouns[] = {
     {"more such tensor", "more such tensors"},
     {"node", "nodes"},
     {"number", "numbers"},
+    {"size", "sizes"},
     {"optimizer step", "optimizer steps"},
     {"other task", "other tasks"},
     {"pair", "pairs"},
