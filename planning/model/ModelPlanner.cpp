@@ -10,6 +10,8 @@
 #include "planning/chain/StartPlans.h"
 #include "planning/model/MemoryBound.h"
 #include "planning/model/RecomputeToFit.h"
+#include "planning/model/SteadyOrder.h"
+#include "planning/model/Zigzag.h"
 #include "schedule/families/Replicas.h"
 
 #include <algorithm>
@@ -89,7 +91,10 @@ private:
   void offerUntilFitting(ModelPlan plan);
   void offerFittingChunks(const ModelPlan &plan);
   void offerFastest();
+  std::optional<SearchOptions> limitsOfSearch(double part) const;
   void searchFor(PlanTrial &trial, double part);
+  void searchSteadyFor(PlanTrial &trial, double part);
+  void searchZigzags();
   void searchBest();
   double workOfAllNs(int64_t samples) const;
   /// A lower bound for micro-batches of this size, between a lower bound and
@@ -403,16 +408,16 @@ void Planner::refine() {
       relieve(trial);
 }
 
-/// A search of the order of groups of ranks, which is that of each of their
-/// ranks.
-static SearchResult searchGroups(const Problem &problem,
-                                 const SearchOptions &options) {
-  if (!RankGroups::areNeeded(problem))
-    return search(problem, options);
+/// Runs a search on the groups of a problem.
+static SearchResult runOnGroups(const RunSearch &run, const Problem &problem,
+                                const SearchOptions &options) {
   const Result<RankGroups> groups = RankGroups::of(problem);
-  if (!groups)
-    return search(problem, options);
-  SearchResult found = search(groups->groupProblem(), options);
+  if (!groups) {
+    SearchResult none;
+    none.fault = groups.fault();
+    return none;
+  }
+  SearchResult found = run(groups->groupProblem(), options);
   if (found.schedule)
     found.schedule = groups->spread(*found.schedule);
   // Ranks of a group in orders of their own could be faster.
@@ -420,8 +425,8 @@ static SearchResult searchGroups(const Problem &problem,
   return found;
 }
 
-/// Searches a better schedule of a plan in a part of the time that is left.
-void Planner::searchFor(PlanTrial &trial, double part) {
+/// Limits of a search in a part of the time that is left; nothing if none is.
+std::optional<SearchOptions> Planner::limitsOfSearch(double part) const {
   SearchOptions chosen;
   chosen.seed = options.seed;
   chosen.effort = options.effort;
@@ -432,14 +437,90 @@ void Planner::searchFor(PlanTrial &trial, double part) {
           ? static_cast<int64_t>(double(options.deadline.leftMs()) * part)
           : 0;
   if (isOver() || (options.deadline.exists() && chosen.timeLimitMs == 0))
+    return {};
+  return chosen;
+}
+
+/// Searches a better schedule of a plan.
+void Planner::searchFor(PlanTrial &trial, double part) {
+  const std::optional<SearchOptions> chosen = limitsOfSearch(part);
+  if (!chosen)
     return;
-  SearchResult found =
-      searchPlan(trial.laid.figures, trial.laid.problem, chosen, searchGroups);
+  SearchResult found = searchPlan(
+      trial.laid.figures, trial.laid.problem, *chosen,
+      [](const Problem &problem, const SearchOptions &ofRun) {
+        return RankGroups::areNeeded(problem)
+                   ? runOnGroups(search, problem, ofRun)
+                   : search(problem, ofRun);
+      });
   if (found.schedule)
     trial.improve(std::move(*found.schedule), "");
 }
 
+/// Searches an order that repeats each period and fits.
+void Planner::searchSteadyFor(PlanTrial &trial, double part) {
+  const std::optional<SearchOptions> chosen = limitsOfSearch(part);
+  if (!chosen)
+    return;
+  const Problem &problem = trial.laid.problem;
+  Problem tightened = problem;
+  SearchOptions chosen2 = *chosen; if (getenv("ZZE")) chosen2.effort = atoll(getenv("ZZE"));
+  FittingSearch fitting{
+      trial.laid.figures, problem, Bound(), tightened,
+      [](const Problem &tight, const SearchOptions &ofRun) {
+        return runOnGroups(searchSteady, tight, ofRun);
+      },
+      /*mayGiveUp=*/[] { return true; }};
+  fitting.triesFamilies = false;
+  SearchResult found = searchFitting(fitting, chosen2);
+  if (found.schedule)
+    trial.improve(std::move(*found.schedule), "");
+  if (getenv("ZZ") && found.fault) fprintf(stderr, "fault %s\n", describe(*found.fault).c_str());
+}
+
+/// If the best plan recomputes: zigzags on groups of even size, the best of
+/// them with an order that repeats each period.
+void Planner::searchZigzags() {
+  if (result.plans.empty() || !options.begins.empty() ||
+      options.recompute != RecomputeChoice::Auto)
+    return;
+  const ModelPlan &best = result.plans.front().laid.plan;
+  const RecomputeCosts *costs = costsOf(best.samples);
+  if (!costs || std::find(best.recomputes.begin(), best.recomputes.end(),
+                          true) == best.recomputes.end())
+    return;
+  std::optional<PlanTrial> chosen;
+  double leastNs = double(result.plans.front().timeNs);
+  for (const ModelPlan &plan : zigzags(evenGroups(best, costs->kept), *costs,
+                                       result.plans.front().timeNs)) {
+    if (isOver())
+      return;
+    Result<LaidPlan> laid = space.make(plan);
+    if (!laid)
+      continue;
+    ++result.tried;
+    const Result<RankGroups> groups = RankGroups::of(laid->problem);
+    const double ns =
+        groups ? steadyEstimateNs(groups->groupProblem(), options.seed)
+               : leastNs;
+    if (getenv("ZZ")) fprintf(stderr, "zigzag %zu stages %d rec est %.3f\n", plan.stages.size(), (int)std::count(plan.recomputes.begin(), plan.recomputes.end(), true), ns/1e9);
+    if (ns >= leastNs)
+      continue;
+    leastNs = ns;
+    chosen.emplace();
+    chosen->laid = std::move(*laid);
+  }
+  if (!chosen)
+    return;
+  searchSteadyFor(*chosen, 0.5);
+  if (getenv("ZZ")) fprintf(stderr, "fits %d time %.3f reason %s\n", chosen->fits(), chosen->timeNs/1e9, chosen->reason.c_str());
+  if (chosen->fits())
+    insertByRank(result.plans, std::move(*chosen),
+                 std::mem_fn(&PlanTrial::isBetterThan));
+}
+
 void Planner::searchBest() {
+  searchZigzags();
   const auto count = std::min<size_t>(options.searched, result.plans.size());
   if (hopeful && count > 0 && hopefulNs < result.plans.front().timeNs) {
     searchFor(*hopeful, 0.5);

@@ -11,10 +11,20 @@
 
 using namespace rondo;
 
+std::vector<int32_t> ModelPlan::firstStages() const {
+  std::vector<int32_t> firsts;
+  for (int32_t s = 0; s < static_cast<int32_t>(stages.size()); ++s)
+    if (std::none_of(firsts.begin(), firsts.end(), [&](int32_t first) {
+          return stages[first].devices == stages[s].devices;
+        }))
+      firsts.push_back(s);
+  return firsts;
+}
+
 int32_t ModelPlan::numRanks() const {
   int32_t count = 0;
-  for (int32_t group = 0; group < numGroups(); ++group)
-    count += static_cast<int32_t>(stages[group].devices.size());
+  for (int32_t stage : firstStages())
+    count += static_cast<int32_t>(stages[stage].devices.size());
   return count;
 }
 

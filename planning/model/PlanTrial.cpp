@@ -107,9 +107,9 @@ static int64_t largestOf(const std::vector<int64_t> &bytes) {
 static std::vector<int64_t> byGroup(const ModelPlan &plan,
                                     const std::vector<int64_t> &ofRank) {
   std::vector<int64_t> values;
-  for (int32_t group = 0; group < plan.numGroups(); ++group) {
+  for (int32_t stage : plan.firstStages()) {
     int64_t &most = values.emplace_back(0);
-    for (int32_t rank : plan.stages[group].devices)
+    for (int32_t rank : plan.stages[stage].devices)
       most = std::max(most, ofRank[rank]);
   }
   return values;

@@ -1,0 +1,37 @@
+//===- SteadyOrder.h - Orders that repeat each period -----------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// If stages are placed irregularly, no family applies, and micro-batches that
+// wait for each other at every stage hold memory for twice the path of one.
+// Here the tasks of a micro-batch get slots, and the tasks of the next one the
+// same slots a period later. Each rank has one task in a slot modulo the
+// period. So the slots determine the order of all ranks and the memory that
+// they hold.
+//
+// Slots are given in the order in which memory matters: first F and I of the
+// last stages that keep their activations, then F of the stages before, from
+// the last one back, then R and I, each in the free slot nearest to its input.
+// Then a local search moves tasks to other slots.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_PLANNING_MODEL_STEADYORDER_H
+#define RONDO_PLANNING_MODEL_STEADYORDER_H
+
+#include "schedule/search/Search.h"
+
+namespace rondo {
+
+/// The time of an iteration by the best of a few such orders of a chain with
+/// one replica a stage, with a loss if it exceeds caps; infinity if there is
+/// none.
+double steadyEstimateNs(const Problem &problem, uint64_t seed);
+
+/// Searches an order of such a chain, like search(), but only among orders that
+/// repeat each period. O(tasks) for each of the orders
+/// that it times.
+SearchResult searchSteady(const Problem &problem, const SearchOptions &options);
+
+} // namespace rondo
+
+#endif // RONDO_PLANNING_MODEL_STEADYORDER_H
