@@ -4,15 +4,13 @@
 #include "planning/model/ModelPlanner.h"
 
 #include "planning/FitLoop.h"
-#include "planning/FittingSearch.h"
 #include "planning/RunLimits.h"
 #include "planning/chain/ChainPlanner.h"
 #include "planning/chain/StartPlans.h"
 #include "planning/model/MemoryBound.h"
+#include "planning/model/OrderSearch.h"
 #include "planning/model/RecomputeToFit.h"
-#include "planning/model/SteadyOrder.h"
 #include "planning/model/Zigzag.h"
-#include "schedule/families/Replicas.h"
 
 #include <algorithm>
 #include <functional>
@@ -93,7 +91,6 @@ private:
   void offerFastest();
   std::optional<SearchOptions> limitsOfSearch(double part) const;
   void searchFor(PlanTrial &trial, double part);
-  void searchSteadyFor(PlanTrial &trial, double part);
   void searchZigzags();
   void searchBest();
   double workOfAllNs(int64_t samples) const;
@@ -304,33 +301,6 @@ void Planner::relieve(const PlanTrial &trial) {
     propose({plan.samples, relieved(kept).recomputes, refinementEnd});
 }
 
-/// Groups of all ranks, with as many each as most groups of the plan have.
-static ModelPlan evenGroups(const ModelPlan &plan, const ChainProblem &chain) {
-  std::map<size_t, int32_t> counts;
-  for (int32_t group = 0; group < plan.numGroups(); ++group)
-    ++counts[plan.stages[group].devices.size()];
-  const auto size =
-      static_cast<int32_t>(std::max_element(counts.begin(), counts.end(),
-                                            [](const auto &a, const auto &b) {
-                                              return a.second < b.second;
-                                            })
-                               ->first);
-  const std::vector<int32_t> order = deviceOrders(chain).front();
-  const int32_t layers = chain.numLayers(),
-                groups = std::min(chain.numDevices() / size, layers);
-  ModelPlan even;
-  even.samples = plan.samples;
-  for (int32_t group = 0; group < groups; ++group) {
-    const auto begin = order.begin() + group * size;
-    even.stages.push_back({group * layers / groups,
-                           (group + 1) * layers / groups,
-                           {begin, begin + size}});
-    std::sort(even.stages.back().devices.begin(),
-              even.stages.back().devices.end());
-  }
-  return even;
-}
-
 const RecomputeCosts *Planner::costsOf(int64_t samples) {
   auto [place, isNew] = recomputeCosts.try_emplace(samples);
   if (isNew) {
@@ -408,23 +378,6 @@ void Planner::refine() {
       relieve(trial);
 }
 
-/// Runs a search on the groups of a problem.
-static SearchResult runOnGroups(const RunSearch &run, const Problem &problem,
-                                const SearchOptions &options) {
-  const Result<RankGroups> groups = RankGroups::of(problem);
-  if (!groups) {
-    SearchResult none;
-    none.fault = groups.fault();
-    return none;
-  }
-  SearchResult found = run(groups->groupProblem(), options);
-  if (found.schedule)
-    found.schedule = groups->spread(*found.schedule);
-  // Ranks of a group in orders of their own could be faster.
-  found.bound = Bound();
-  return found;
-}
-
 /// Limits of a search in a part of the time that is left; nothing if none is.
 std::optional<SearchOptions> Planner::limitsOfSearch(double part) const {
   SearchOptions chosen;
@@ -441,41 +394,10 @@ std::optional<SearchOptions> Planner::limitsOfSearch(double part) const {
   return chosen;
 }
 
-/// Searches a better schedule of a plan.
+/// Searches a better schedule of a plan in a part of the time that is left.
 void Planner::searchFor(PlanTrial &trial, double part) {
-  const std::optional<SearchOptions> chosen = limitsOfSearch(part);
-  if (!chosen)
-    return;
-  SearchResult found = searchPlan(
-      trial.laid.figures, trial.laid.problem, *chosen,
-      [](const Problem &problem, const SearchOptions &ofRun) {
-        return RankGroups::areNeeded(problem)
-                   ? runOnGroups(search, problem, ofRun)
-                   : search(problem, ofRun);
-      });
-  if (found.schedule)
-    trial.improve(std::move(*found.schedule), "");
-}
-
-/// Searches an order that repeats each period and fits.
-void Planner::searchSteadyFor(PlanTrial &trial, double part) {
-  const std::optional<SearchOptions> chosen = limitsOfSearch(part);
-  if (!chosen)
-    return;
-  const Problem &problem = trial.laid.problem;
-  Problem tightened = problem;
-  SearchOptions chosen2 = *chosen; if (getenv("ZZE")) chosen2.effort = atoll(getenv("ZZE"));
-  FittingSearch fitting{
-      trial.laid.figures, problem, Bound(), tightened,
-      [](const Problem &tight, const SearchOptions &ofRun) {
-        return runOnGroups(searchSteady, tight, ofRun);
-      },
-      /*mayGiveUp=*/[] { return true; }};
-  fitting.triesFamilies = false;
-  SearchResult found = searchFitting(fitting, chosen2);
-  if (found.schedule)
-    trial.improve(std::move(*found.schedule), "");
-  if (getenv("ZZ") && found.fault) fprintf(stderr, "fault %s\n", describe(*found.fault).c_str());
+  if (const std::optional<SearchOptions> chosen = limitsOfSearch(part))
+    searchOrder(trial, *chosen);
 }
 
 /// If the best plan recomputes: zigzags on groups of even size, the best of
@@ -493,27 +415,24 @@ void Planner::searchZigzags() {
   double leastNs = double(result.plans.front().timeNs);
   for (const ModelPlan &plan : zigzags(evenGroups(best, costs->kept), *costs,
                                        result.plans.front().timeNs)) {
-    if (isOver())
+    const std::optional<SearchOptions> limits = limitsOfSearch(0.1);
+    if (!limits)
       return;
     Result<LaidPlan> laid = space.make(plan);
     if (!laid)
       continue;
     ++result.tried;
-    const Result<RankGroups> groups = RankGroups::of(laid->problem);
-    const double ns =
-        groups ? steadyEstimateNs(groups->groupProblem(), options.seed)
-               : leastNs;
-    if (getenv("ZZ")) fprintf(stderr, "zigzag %zu stages %d rec est %.3f\n", plan.stages.size(), (int)std::count(plan.recomputes.begin(), plan.recomputes.end(), true), ns/1e9);
+    const double ns = estimateSteadyNs(*laid, *limits);
     if (ns >= leastNs)
       continue;
     leastNs = ns;
     chosen.emplace();
     chosen->laid = std::move(*laid);
   }
-  if (!chosen)
+  const std::optional<SearchOptions> limits = limitsOfSearch(0.5);
+  if (!chosen || !limits)
     return;
-  searchSteadyFor(*chosen, 0.5);
-  if (getenv("ZZ")) fprintf(stderr, "fits %d time %.3f reason %s\n", chosen->fits(), chosen->timeNs/1e9, chosen->reason.c_str());
+  searchSteadyOrder(*chosen, *limits);
   if (chosen->fits())
     insertByRank(result.plans, std::move(*chosen),
                  std::mem_fn(&PlanTrial::isBetterThan));

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/ChainCosts.h"
+#include "planning/chain/StartPlans.h"
 #include "planning/model/ModelPlanner.h"
 #include "schedule/families/Placement.h"
 #include "schedule/model/Problem.h"
 #include "schedule/partition/Partition.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace rondo;
 
@@ -44,6 +46,32 @@ ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
       added.devices.resize(maxReplicas);
   }
   return plan;
+}
+
+ModelPlan rondo::evenGroups(const ModelPlan &plan, const ChainProblem &chain) {
+  std::map<size_t, int32_t> counts;
+  for (int32_t group = 0; group < plan.numGroups(); ++group)
+    ++counts[plan.stages[group].devices.size()];
+  const auto size =
+      static_cast<int32_t>(std::max_element(counts.begin(), counts.end(),
+                                            [](const auto &a, const auto &b) {
+                                              return a.second < b.second;
+                                            })
+                               ->first);
+  const std::vector<int32_t> order = deviceOrders(chain).front();
+  const int32_t layers = chain.numLayers(),
+                groups = std::min(chain.numDevices() / size, layers);
+  ModelPlan even;
+  even.samples = plan.samples;
+  for (int32_t group = 0; group < groups; ++group) {
+    const auto begin = order.begin() + group * size;
+    even.stages.push_back({group * layers / groups,
+                           (group + 1) * layers / groups,
+                           {begin, begin + size}});
+    std::sort(even.stages.back().devices.begin(),
+              even.stages.back().devices.end());
+  }
+  return even;
 }
 
 std::optional<ChunkedPlan>

@@ -15,21 +15,15 @@ using namespace rondo;
 
 namespace {
 
-/// Number of timetables that are made, and of changes to the best of them if
-/// neither effort nor time limits them.
-constexpr int32_t numMade = 200, defaultChanges = 6000;
-/// Number of timetables of an estimate.
-constexpr int32_t numEstimated = 60;
+/// Number of timetables that are made for an estimate, and for a search that
+/// neither effort nor time limits.
+constexpr int32_t numEstimated = 60, defaultMade = 1000;
 /// Timetables are timed for this many micro-batches; for more, the period is
 /// measured.
 constexpr int32_t timedMicrobatches = 80;
 /// The loss for each rank that exceeds its cap, as a part of the objective, if
 /// it exceeds it by all of it.
 constexpr double lossOfExcess = 1;
-/// The largest accepted loss of a change at the begin of the local search, as a
-/// part of the objective.
-constexpr double firstLoss = 0.0015;
-
 /// A task of every micro-batch, `slot` slots after the first task of the same
 /// micro-batch; negative slots come before it.
 struct Placed {
@@ -39,8 +33,81 @@ struct Placed {
   int64_t slot;
 };
 
-/// [rank]: its tasks.
-using Timetable = std::vector<std::vector<Placed>>;
+struct Timetable {
+  /// Slots of a period.
+  int32_t slots = 1;
+  /// [rank]: its tasks.
+  std::vector<std::vector<Placed>> ranks;
+
+  int32_t modulo(int64_t slot) const {
+    return static_cast<int32_t>((slot % slots + slots) % slots);
+  }
+  int64_t periodOf(int64_t slot) const { return (slot - modulo(slot)) / slots; }
+  /// The tasks of a rank in the order of a period.
+  std::vector<Placed> inOrder(int32_t rank) const {
+    std::vector<Placed> tasks = ranks[rank];
+    std::sort(tasks.begin(), tasks.end(),
+              [&](const Placed &a, const Placed &b) {
+                return modulo(a.slot) < modulo(b.slot);
+              });
+    return tasks;
+  }
+  /// The number of periods from the first task of a micro-batch to the last.
+  int64_t numPeriods() const;
+  Schedule toSchedule(int32_t microbatches) const;
+  /// The most bytes that a rank holds. In the ramps it holds no more than in a
+  /// period in the middle.
+  int64_t peakBytes(const Problem &problem, int32_t rank) const;
+};
+
+int64_t Timetable::numPeriods() const {
+  int64_t first = infinite, last = -infinite;
+  for (const std::vector<Placed> &tasks : ranks)
+    for (const Placed &task : tasks) {
+      first = std::min(first, task.slot);
+      last = std::max(last, task.slot);
+    }
+  return (last - first) / slots + 1;
+}
+
+Schedule Timetable::toSchedule(int32_t microbatches) const {
+  Schedule schedule;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const std::vector<Placed> tasks = inOrder(static_cast<int32_t>(rank));
+    int64_t first = infinite, last = -infinite;
+    for (const Placed &task : tasks) {
+      first = std::min(first, periodOf(task.slot));
+      last = std::max(last, periodOf(task.slot));
+    }
+    for (int64_t period = first; period < last + microbatches; ++period)
+      for (const Placed &task : tasks) {
+        const int64_t k = period - periodOf(task.slot);
+        if (k >= 0 && k < microbatches)
+          schedule.append({task.kind, task.stage, k});
+      }
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+int64_t Timetable::peakBytes(const Problem &problem, int32_t rank) const {
+  const std::vector<Placed> tasks = inOrder(rank);
+  auto costOf = [&](const Placed &task) -> const Cost & {
+    return problem.cost(task.stage, task.kind);
+  };
+  int64_t held = 0;
+  // Tasks of earlier micro-batches that have run before the period begins.
+  for (const Placed &task : tasks)
+    held -= periodOf(task.slot) *
+            (costOf(task).acquireBytes - costOf(task).releaseBytes);
+  int64_t peak = held;
+  for (const Placed &task : tasks) {
+    held += costOf(task).acquireBytes;
+    peak = std::max(peak, held);
+    held -= costOf(task).releaseBytes;
+  }
+  return peak;
+}
 
 /// When W of a stage runs.
 enum class WeightGrads : uint8_t {
@@ -55,15 +122,20 @@ enum class WeightGrads : uint8_t {
 
 /// How a timetable is made.
 struct Making {
+  /// Slots of a period that the busiest rank has free.
+  int32_t freeSlots = 0;
   /// Length of a slot, as a multiple of the shortest one.
   double pace = 1;
-  /// How much earlier than its input a slot may begin, in slots.
-  double tolerance = 0;
+  /// How much earlier than its input a slot of F, and of R and I, may begin, in
+  /// slots.
+  double forwardTolerance = 0, backwardTolerance = 0;
   WeightGrads weightGrads = WeightGrads::Early;
   /// Whether R runs before the output gradient arrives.
   bool runsAhead = false;
-  /// Largest random wait before a task, in slots.
-  double wait = 0;
+  /// Wait between the last F and its I, in slots, and the largest random wait
+  /// after other tasks.
+  double turn = 0, wait = 0;
+  uint64_t seed = 0;
 };
 
 class Maker {
@@ -82,106 +154,29 @@ public:
     std::vector<int32_t> widths(problem.numRanks());
     for (int32_t s = 0; s < problem.numStages(); ++s)
       for (ActionKind kind : kindsOf(s))
-        slots = std::max(slots, widths[problem.rankOf(s)] += widthOf(kind, s));
-    shortestNs = std::max(1., work[busiest] / slots);
+        fewestSlots = std::max(fewestSlots,
+                               widths[problem.rankOf(s)] += widthOf(kind, s));
+    shortestNs = std::max(1., work[busiest] / fewestSlots);
     firstLate = problem.numStages();
     while (firstLate > 0 && !problem.recomputes(firstLate - 1))
       --firstLate;
   }
 
-  /// Number of slots of a period.
-  int32_t numSlots() const { return slots; }
-
   /// Nothing if some task finds no free slots.
-  std::optional<Timetable> make(const Making &making, Random &random) {
+  std::optional<Timetable> make(const Making &making) {
     this->making = making;
-    this->random = &random;
+    random = Random(making.seed);
+    table.slots = fewestSlots + making.freeSlots;
     slotNs = shortestNs * making.pace;
-    table.assign(problem.numRanks(), {});
-    used.assign(problem.numRanks(), std::vector<bool>(slots));
+    table.ranks.assign(problem.numRanks(), {});
+    used.assign(problem.numRanks(), std::vector<bool>(table.slots));
     inputGradAt.assign(problem.numStages(), 0);
     if (!placeAll())
       return {};
     return table;
   }
 
-  /// Whether no two tasks of a rank share a slot, and the tasks of each stage
-  /// are in order.
-  bool isSound(const std::vector<Placed> &tasks) const {
-    std::vector<bool> taken(slots);
-    for (const Placed &task : tasks)
-      for (int32_t k = 0; k < task.width; ++k) {
-        const size_t slot = modulo(task.slot + k);
-        if (taken[slot])
-          return false;
-        taken[slot] = true;
-      }
-    for (const Placed &a : tasks)
-      for (const Placed &b : tasks)
-        if (a.stage == b.stage && rankOfKind(a.kind) < rankOfKind(b.kind) &&
-            a.slot >= b.slot)
-          return false;
-    return true;
-  }
-
-  /// The number of periods from the first task of a micro-batch to the last.
-  int64_t periodsOf(const Timetable &timetable) const {
-    int64_t first = infinite, last = -infinite;
-    for (const std::vector<Placed> &tasks : timetable)
-      for (const Placed &task : tasks) {
-        first = std::min(first, task.slot);
-        last = std::max(last, task.slot);
-      }
-    return (last - first) / slots + 1;
-  }
-
-  /// The most bytes that a rank holds. In the ramps it holds no more than in a
-  /// period in the middle.
-  int64_t peakBytes(const std::vector<Placed> &own) const {
-    const std::vector<Placed> tasks = inOrder(own);
-    int64_t held = 0;
-    for (const Placed &task : tasks) {
-      // Micro-batches that have run the task before the period begins.
-      const Cost &cost = problem.cost(task.stage, task.kind);
-      held -= periodOf(task.slot) * (cost.acquireBytes - cost.releaseBytes);
-    }
-    int64_t peak = held;
-    for (const Placed &task : tasks) {
-      const Cost &cost = problem.cost(task.stage, task.kind);
-      held += cost.acquireBytes;
-      peak = std::max(peak, held);
-      held -= cost.releaseBytes;
-    }
-    return peak;
-  }
-
-  Schedule toSchedule(const Timetable &timetable, int32_t microbatches) const {
-    Schedule schedule;
-    for (const std::vector<Placed> &own : timetable) {
-      const std::vector<Placed> tasks = inOrder(own);
-      int64_t first = infinite, last = -infinite;
-      for (const Placed &task : tasks) {
-        first = std::min(first, periodOf(task.slot));
-        last = std::max(last, periodOf(task.slot));
-      }
-      for (int64_t period = first; period < last + microbatches; ++period)
-        for (const Placed &task : tasks) {
-          const int64_t k = period - periodOf(task.slot);
-          if (k >= 0 && k < microbatches)
-            schedule.append({task.kind, task.stage, k});
-        }
-      schedule.endRank();
-    }
-    return schedule;
-  }
-
 private:
-  static int rankOfKind(ActionKind kind) {
-    return kind == ActionKind::Forward     ? 0
-           : kind == ActionKind::Recompute ? 1
-           : kind == ActionKind::InputGrad ? 2
-                                           : 3;
-  }
   std::vector<ActionKind> kindsOf(int32_t stage) const {
     if (problem.recomputes(stage))
       return {ActionKind::Forward, ActionKind::Recompute, ActionKind::InputGrad,
@@ -195,29 +190,13 @@ private:
     return std::max(
         1, static_cast<int32_t>(std::lround(timeOf(kind, stage) / unitNs)));
   }
-  /// The tasks of a rank in the order of a period.
-  std::vector<Placed> inOrder(std::vector<Placed> tasks) const {
-    std::sort(tasks.begin(), tasks.end(),
-              [&](const Placed &a, const Placed &b) {
-                return modulo(a.slot) < modulo(b.slot);
-              });
-    return tasks;
-  }
-  size_t modulo(int64_t slot) const {
-    return static_cast<size_t>((slot % slots + slots) % slots);
-  }
-  int64_t periodOf(int64_t slot) const {
-    return (slot - static_cast<int64_t>(modulo(slot))) / slots;
-  }
-
   /// A message of a stage, from F or I, in slots.
   double messageSlots(int32_t from, int32_t to) const {
     const int32_t sender = problem.rankOf(from), receiver = problem.rankOf(to);
     if (sender == receiver)
       return 0;
     // Stage edges of a chain: F of each stage, then I of each.
-    const int32_t edge =
-        from < to ? from : problem.numStages() - 1 + to;
+    const int32_t edge = from < to ? from : problem.numStages() - 1 + to;
     const Link link = problem.linkBetween(sender, receiver);
     return double(link.occupancyNs(problem.edges[edge].bytes) +
                   link.latencyNs) /
@@ -226,7 +205,7 @@ private:
 
   bool isFree(int32_t rank, int64_t slot, int32_t width) const {
     for (int32_t k = 0; k < width; ++k)
-      if (used[rank][modulo(slot + k)])
+      if (used[rank][table.modulo(slot + k)])
         return false;
     return true;
   }
@@ -235,12 +214,12 @@ private:
   std::optional<int64_t> place(ActionKind kind, int32_t stage, int64_t slot,
                                int32_t step) {
     const int32_t rank = problem.rankOf(stage), width = widthOf(kind, stage);
-    for (int32_t tried = 0; tried < slots; ++tried, slot += step) {
+    for (int32_t tried = 0; tried < table.slots; ++tried, slot += step) {
       if (!isFree(rank, slot, width))
         continue;
       for (int32_t k = 0; k < width; ++k)
-        used[rank][modulo(slot + k)] = true;
-      table[rank].push_back({kind, stage, width, slot});
+        used[rank][table.modulo(slot + k)] = true;
+      table.ranks[rank].push_back({kind, stage, width, slot});
       return slot;
     }
     return {};
@@ -250,10 +229,10 @@ private:
     return timeOf(kind, stage) / slotNs;
   }
   double randomWait() {
-    return random->below(10) == 0 ? making.wait * random->unit() : 0;
+    return random.below(10) == 0 ? making.wait * random.unit() : 0;
   }
-  int64_t firstSlot(double ready) const {
-    return static_cast<int64_t>(std::ceil(ready - making.tolerance));
+  int64_t firstSlot(double ready, double tolerance) const {
+    return static_cast<int64_t>(std::ceil(ready - tolerance));
   }
 
   bool placeWeightGrad(int32_t stage) {
@@ -264,7 +243,7 @@ private:
 
   /// R, I and perhaps W of a stage whose output gradient arrives at `ready`.
   bool placeBackward(int32_t stage, double &ready) {
-    int64_t from = firstSlot(ready);
+    int64_t from = firstSlot(ready, making.backwardTolerance);
     const bool isBefore = problem.recomputes(stage) && !making.runsAhead;
     if (isBefore) {
       const std::optional<int64_t> again =
@@ -274,7 +253,7 @@ private:
       ready = std::max(ready, double(*again)) +
               slotsOf(ActionKind::Recompute, stage);
       from = std::max(*again + widthOf(ActionKind::Recompute, stage),
-                      firstSlot(ready));
+                      firstSlot(ready, making.backwardTolerance));
     }
     const std::optional<int64_t> at =
         place(ActionKind::InputGrad, stage, from, 1);
@@ -289,9 +268,9 @@ private:
             slotsOf(ActionKind::InputGrad, stage) + randomWait();
     if (stage > 0)
       ready += messageSlots(stage, stage - 1);
-    const bool isEarly = making.weightGrads == WeightGrads::Early ||
-                         (making.weightGrads == WeightGrads::Mixed &&
-                          stage < firstLate);
+    const bool isEarly =
+        making.weightGrads == WeightGrads::Early ||
+        (making.weightGrads == WeightGrads::Mixed && stage < firstLate);
     return !isEarly || placeWeightGrad(stage);
   }
 
@@ -299,8 +278,8 @@ private:
     const int32_t stages = problem.numStages();
     double ready = 0, begin = 0;
     for (int32_t s = firstLate; s < stages; ++s) {
-      const std::optional<int64_t> at =
-          place(ActionKind::Forward, s, firstSlot(ready), 1);
+      const std::optional<int64_t> at = place(
+          ActionKind::Forward, s, firstSlot(ready, making.forwardTolerance), 1);
       if (!at)
         return false;
       if (s == firstLate)
@@ -310,6 +289,7 @@ private:
       if (s + 1 < stages)
         ready += messageSlots(s, s + 1);
     }
+    ready += making.turn;
     for (int32_t s = stages - 1; s >= firstLate; --s)
       if (!placeBackward(s, ready))
         return false;
@@ -321,9 +301,10 @@ private:
       begin -= slotsOf(ActionKind::Forward, s);
       if (s + 1 < stages)
         begin -= messageSlots(s, s + 1);
-      const std::optional<int64_t> at =
-          place(ActionKind::Forward, s,
-                static_cast<int64_t>(std::floor(begin + making.tolerance)), -1);
+      const std::optional<int64_t> at = place(
+          ActionKind::Forward, s,
+          static_cast<int64_t>(std::floor(begin + making.forwardTolerance)),
+          -1);
       if (!at)
         return false;
       begin = std::min(begin, double(*at));
@@ -339,12 +320,12 @@ private:
   }
 
   const Problem &problem;
-  int32_t slots = 0;
+  int32_t fewestSlots = 1;
   double unitNs = 1, shortestNs = 1, slotNs = 1;
   /// The first of the last stages, which keep their activations.
   int32_t firstLate = 0;
   Making making;
-  Random *random = nullptr;
+  Random random = Random(0);
   Timetable table;
   /// [rank][slot]
   std::vector<std::vector<bool>> used;
@@ -366,21 +347,18 @@ public:
   }
 
   SearchResult run() {
-    makeTables(numMade);
-    if (getenv("ZZ")) fprintf(stderr, "steady: made value %.3f over %d used %lld\n", best.value / 1e9, best.isOver, (long long)used);
-    if (best.value < none)
-      change();
-    if (getenv("ZZ")) fprintf(stderr, "steady: made, changed: value %.3f over %d used %lld\n", best.value / 1e9, best.isOver, (long long)used);
+    makeTables(options.effort > 0 || options.timeLimitMs > 0
+                   ? std::numeric_limits<int32_t>::max()
+                   : defaultMade);
     SearchResult result;
     result.effort = (used + 999) / 1000;
-    result.stop = isInterrupted() ? SearchStop::Interrupted
+    result.stop = isInterrupted()  ? SearchStop::Interrupted
                   : limit.isOver() ? SearchStop::Time
                                    : SearchStop::Exhausted;
-    if (best.value == none || best.isOver) {
-      result.fault = findFault();
+    const Valued &chosen = fitting.value < none ? fitting : best;
+    if (chosen.value == none)
       return result;
-    }
-    Schedule schedule = maker.toSchedule(best.table, problem.microbatches);
+    Schedule schedule = chosen.table.toSchedule(problem.microbatches);
     result.fault = checkAndSimulate(problem, schedule, result.simulation);
     if (result.fault)
       return result;
@@ -392,6 +370,7 @@ public:
 private:
   static constexpr double none = std::numeric_limits<double>::infinity();
   struct Valued {
+    Making making;
     Timetable table;
     double value = none;
     /// Whether some rank exceeds its cap.
@@ -399,18 +378,17 @@ private:
   };
 
   bool isInterrupted() const { return options.interrupt && *options.interrupt; }
-  bool stop(double part) const {
-    if (isInterrupted() || limit.isOver(part))
-      return true;
-    return options.effort > 0 &&
-           double(used) >= part * 1000 * double(options.effort);
+  bool stop(int32_t tried) const {
+    return isInterrupted() || limit.isOver() ||
+           (options.effort > 0 && tried >= numEstimated &&
+            used >= 1000 * options.effort);
   }
 
   /// The objective, estimated from fewer micro-batches, with a loss for excess
   /// memory.
   Valued valueOf(Timetable table) {
     Valued valued;
-    const Schedule schedule = maker.toSchedule(table, sample.microbatches);
+    const Schedule schedule = table.toSchedule(sample.microbatches);
     used += schedule.numActions();
     const Simulation run = simulate(sample, schedule, /*keepTimes=*/true);
     if (!run.complete)
@@ -429,16 +407,15 @@ private:
   /// The sum over ranks of what they hold above their caps, in parts of these.
   double excessOf(const Timetable &table) const {
     double excess = 0;
-    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-      excess += excessOf(rank, table[rank]);
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
+      const int64_t cap = problem.memoryCaps[rank];
+      if (cap == noMemoryCap)
+        continue;
+      const int64_t more = table.peakBytes(problem, rank) - cap;
+      excess += double(std::max<int64_t>(0, more)) /
+                double(std::max<int64_t>(1, cap));
+    }
     return excess;
-  }
-  double excessOf(int32_t rank, const std::vector<Placed> &tasks) const {
-    const int64_t cap = problem.memoryCaps[rank];
-    if (cap == noMemoryCap)
-      return 0;
-    return double(std::max<int64_t>(0, maker.peakBytes(tasks) - cap)) /
-           double(std::max<int64_t>(1, cap));
   }
 
   /// The time from a micro-batch to the next in the middle of a run.
@@ -447,8 +424,8 @@ private:
     if (sample.microbatches == problem.microbatches)
       return 0;
     // Before the pipeline drains.
-    const int64_t last = std::max<int64_t>(
-                      2, sample.microbatches - maker.periodsOf(table) - 1),
+    const int64_t last = std::max<int64_t>(2, sample.microbatches -
+                                                  table.numPeriods() - 1),
                   first = last / 2;
     int64_t firstNs = 0, lastNs = 0;
     const int32_t rank = problem.rankOf(0);
@@ -465,82 +442,60 @@ private:
     return double(lastNs - firstNs) / double(last - first);
   }
 
-  void improve(Valued found) {
-    if (found.value < best.value)
-      best = std::move(found);
+  Making randomMaking() {
+    Making making;
+    making.freeSlots = random.below(4) == 0;
+    making.pace = 1 + 0.12 * random.unit();
+    making.forwardTolerance = 0.3 * random.unit();
+    making.backwardTolerance = 0.3 * random.unit();
+    making.weightGrads = static_cast<WeightGrads>(random.below(3));
+    making.runsAhead = random.below(5) < 3;
+    making.turn = random.below(2) ? 3 * random.unit() : 0;
+    making.wait = random.below(2) ? 4 * random.unit() : 0;
+    making.seed = random.next();
+    return making;
+  }
+
+  /// A random making with most figures of one of the best.
+  Making changedMaking() {
+    Making making =
+        (fitting.value < none && random.below(2) ? fitting : best).making;
+    const Making other = randomMaking();
+    auto mix = [&](auto &own, const auto &others) {
+      if (random.below(4) == 0)
+        own = others;
+    };
+    mix(making.freeSlots, other.freeSlots);
+    mix(making.pace, other.pace);
+    mix(making.forwardTolerance, other.forwardTolerance);
+    mix(making.backwardTolerance, other.backwardTolerance);
+    mix(making.weightGrads, other.weightGrads);
+    mix(making.runsAhead, other.runsAhead);
+    mix(making.turn, other.turn);
+    mix(making.wait, other.wait);
+    mix(making.seed, other.seed);
+    return making;
   }
 
   void makeTables(int32_t most) {
-    for (int32_t k = 0; k < most; ++k) {
-      if (k > 0 && stop(0.25))
-        return;
-      Making making;
-      making.pace = 1 + 0.12 * random.unit();
-      making.tolerance = 0.3 * random.unit();
-      making.weightGrads = static_cast<WeightGrads>(random.below(3));
-      making.runsAhead = random.below(5) < 3;
-      making.wait = random.below(2) ? 4 * random.unit() : 0;
-      if (std::optional<Timetable> made = maker.make(making, random))
-        improve(valueOf(std::move(*made)));
+    if (!problem.isChain())
+      return;
+    for (int32_t k = 0; k < most && !(k > 0 && stop(k)); ++k) {
+      const Making making = k < numEstimated || random.below(4) == 0
+                                ? randomMaking()
+                                : changedMaking();
+      std::optional<Timetable> made = maker.make(making);
+      ++used;
+      if (!made)
+        continue;
+      Valued found = valueOf(std::move(*made));
+      found.making = making;
+      if (!found.isOver && found.value < fitting.value)
+        fitting = found;
+      if (found.value >= best.value)
+        continue;
+      best = std::move(found);
     }
-  }
-
-  /// Moves one or two tasks of a rank; tasks in their way take their old slots.
-  bool moveSome(std::vector<Placed> &tasks) {
-    for (int64_t count = 1 + random.below(2); count > 0; --count) {
-      const int64_t chosen = random.below(static_cast<int64_t>(tasks.size())),
-                    by = (random.below(2) ? 1 : -1) * (1 + random.below(3));
-      const int64_t slot = tasks[chosen].slot + by;
-      for (Placed &other : tasks)
-        if ((other.slot - slot) % maker.numSlots() == 0)
-          other.slot -= by;
-      tasks[chosen].slot = slot;
-    }
-    return maker.isSound(tasks);
-  }
-
-  /// Simulated annealing.
-  void change() {
-    Valued now = best;
-    const int64_t changes = options.effort > 0 || options.timeLimitMs > 0
-                                ? infinite
-                                : defaultChanges;
-    for (int64_t k = 0; k < changes && !stop(1); ++k) {
-      const auto rank = random.below(problem.numRanks());
-      Timetable table = now.table;
-      if (table[rank].empty() || !moveSome(table[rank]))
-        continue;
-      // A rank that fits stays so, and others do not get worse.
-      if (excessOf(rank, table[rank]) > excessOf(rank, now.table[rank]))
-        continue;
-      const double left =
-          options.effort > 0
-              ? 1 - double(used) / (1000 * double(options.effort))
-          : options.timeLimitMs > 0
-              ? double(limit.leftMs()) / double(options.timeLimitMs)
-              : 1 - double(k) / double(changes);
-      Valued changed = valueOf(std::move(table));
-      if (changed.value >= none)
-        continue;
-      const double loss = (changed.value - now.value) / now.value,
-                   scale = std::max(1e-9, firstLoss * left);
-      if (loss > 0 && random.unit() >= std::exp(-loss / scale))
-        continue;
-      now = std::move(changed);
-      // The best one fits, if any does.
-      if (std::pair(now.isOver, now.value) >= std::pair(best.isOver, best.value))
-        continue;
-      best = now;
-    }
-  }
-
-  std::optional<Fault> findFault() const {
-    if (best.value == none)
-      return {};
-    Simulation simulation;
-    return checkAndSimulate(
-        problem, maker.toSchedule(best.table, problem.microbatches),
-        simulation);
   }
 
   const Problem &problem;
@@ -550,17 +505,16 @@ private:
   Problem sample;
   Maker maker;
   Random random;
-  Valued best;
+  /// The best timetable, and the best one that keeps all caps.
+  Valued best, fitting;
   /// Tasks timed.
   int64_t used = 0;
 };
 
 } // namespace
 
-double rondo::steadyEstimateNs(const Problem &problem, uint64_t seed) {
-  SearchOptions options;
-  options.seed = seed;
-  options.timeLimitMs = 0;
+double rondo::steadyEstimateNs(const Problem &problem,
+                               const SearchOptions &options) {
   return Searcher(problem, options).estimateNs();
 }
 

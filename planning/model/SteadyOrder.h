@@ -11,7 +11,7 @@
 // Slots are given in the order in which memory matters: first F and I of the
 // last stages that keep their activations, then F of the stages before, from
 // the last one back, then R and I, each in the free slot nearest to its input.
-// Then a local search moves tasks to other slots.
+// A random search varies how they are given.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +25,10 @@ namespace rondo {
 /// The time of an iteration by the best of a few such orders of a chain with
 /// one replica a stage, with a loss if it exceeds caps; infinity if there is
 /// none.
-double steadyEstimateNs(const Problem &problem, uint64_t seed);
+double steadyEstimateNs(const Problem &problem, const SearchOptions &options);
 
 /// Searches an order of such a chain, like search(), but only among orders that
-/// repeat each period. O(tasks) for each of the orders
-/// that it times.
+/// repeat each period. O(tasks) for each order that it times.
 SearchResult searchSteady(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo

@@ -146,11 +146,11 @@ private:
         shape.full = rest - shape.each * between;
         if (shape.each == 0 || first > shape.each || shape.recomputed() < 0)
           continue;
-        shape.busiestNs = std::max(
-            {kept * keptNs + shape.recomputed() * recomputedNs,
-             shape.each * recomputedNs,
-             sumOfWork(0, firstBlock) + first * recomputedNs,
-             sumOfWork(endBlock, layers) + last * keptNs});
+        shape.busiestNs =
+            std::max({kept * keptNs + shape.recomputed() * recomputedNs,
+                      shape.each * recomputedNs,
+                      sumOfWork(0, firstBlock) + first * recomputedNs,
+                      sumOfWork(endBlock, layers) + last * keptNs});
         if (!fits(shape))
           continue;
         if (!best || std::pair(shape.busiestNs, shape.numKept()) <
