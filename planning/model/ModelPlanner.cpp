@@ -6,11 +6,13 @@
 #include "planning/FitLoop.h"
 #include "planning/RunLimits.h"
 #include "planning/chain/ChainPlanner.h"
+#include "planning/chain/FewestDevices.h"
 #include "planning/chain/StartPlans.h"
 #include "planning/model/MemoryBound.h"
 #include "planning/model/OrderSearch.h"
 #include "planning/model/RecomputeToFit.h"
 #include "planning/model/Zigzag.h"
+#include "schedule/search/OneByOne.h"
 
 #include <algorithm>
 #include <functional>
@@ -34,6 +36,9 @@ constexpr int32_t maxFits = 6;
 constexpr double hopefulExcess = 1. / 16;
 /// Plans that take more than this multiple of the best plan's time are dropped.
 constexpr double slowest = 1.5;
+/// Number of plans that lack memory, and of sizes of micro-batches, that are
+/// tried with one micro-batch at a time if no plan fits.
+constexpr size_t maxLean = 12, maxLeanSizes = 3;
 /// Effort of the chain planner if neither effort nor a time limit is given.
 constexpr int64_t defaultEffort = 50;
 
@@ -61,6 +66,8 @@ private:
                                       slowest);
   }
   void proposeAll();
+  std::vector<ModelPlan> leanPlans() const;
+  void fitOneByOne();
   /// Returns whether the first plan fits with memory to spare (isRoomy()).
   bool propose(const Proposal &proposal);
   ModelPlan givenPlan(const ChainProblem &chain,
@@ -69,7 +76,8 @@ private:
   /// A plan that was offered, and what it lacked.
   struct Seen {
     ModelPlan plan;
-    std::vector<Misfit> misfits;
+    std::vector<Misfit> misfits = {};
+    int64_t missingBytes = 0;
   };
   const Seen *findSeen(const ModelPlan &plan) const {
     const auto found =
@@ -155,7 +163,7 @@ ModelPlan Planner::givenPlan(const ChainProblem &chain,
 const PlanTrial *Planner::offer(const ModelPlan &plan) {
   if (findSeen(plan))
     return nullptr;
-  seen.push_back({plan, {}});
+  seen.push_back({plan});
   Result<LaidPlan> made = space.make(plan);
   if (!made) {
     result.refused.emplace_back(plan.samples, describe(made.fault()));
@@ -164,6 +172,7 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
   PlanTrial trial = tryPlan(std::move(*made), allFamilies(), ceilingNs());
   ++result.tried;
   seen.back().misfits = trial.misfits;
+  seen.back().missingBytes = trial.missingBytes;
   noteHopeful(trial);
   if (trial.isSlow)
     return nullptr;
@@ -271,6 +280,72 @@ void Planner::proposeAll() {
     if (canRecompute && !hasRoom)
       propose({samples, space.mayRecompute, ended});
   }
+}
+
+/// If no plan fits: the plans that lack least, and those that need the least
+/// memory by the rules of chains.
+std::vector<ModelPlan> Planner::leanPlans() const {
+  std::vector<const Seen *> lacking;
+  for (const Seen &each : seen)
+    if (each.missingBytes > 0)
+      lacking.push_back(&each);
+  std::stable_sort(lacking.begin(), lacking.end(),
+                   [](const Seen *a, const Seen *b) {
+                     return a->missingBytes < b->missingBytes;
+                   });
+  if (lacking.size() > maxLean)
+    lacking.resize(maxLean);
+  std::vector<ModelPlan> plans;
+  for (const Seen *each : lacking)
+    plans.push_back(each->plan);
+  if (!options.begins.empty())
+    return plans;
+  std::vector<int64_t> sizes = microbatchSizes(space, options);
+  std::sort(sizes.begin(), sizes.end());
+  if (sizes.size() > maxLeanSizes)
+    sizes.resize(maxLeanSizes);
+  for (int64_t samples : sizes)
+    for (bool recomputes : {false, true}) {
+      if (isOver() || options.recompute == (recomputes ? RecomputeChoice::None
+                                                       : RecomputeChoice::All))
+        continue;
+      const std::vector<bool> again =
+          recomputes ? space.mayRecompute : std::vector<bool>(space.layers);
+      const Result<ChainProblem> chain = space.chain(samples, again);
+      if (!chain || chain->memoryBytes == 0)
+        continue;
+      for (const ChainPlan &plan :
+           fittingPlans(*chain, leastMemoryBytes(*chain), deviceOrders(*chain)))
+        plans.push_back(modelPlanOf(plan, samples, chain->samples, again));
+    }
+  return plans;
+}
+
+/// If no plan fits: one micro-batch at a time, the order that needs the least
+/// memory. What programs of this order lack is exact.
+void Planner::fitOneByOne() {
+  if (!result.plans.empty())
+    return;
+  std::optional<PlanTrial> nearest;
+  for (const ModelPlan &plan : leanPlans()) {
+    if (isOver() && nearest)
+      break;
+    Result<LaidPlan> made = space.make(plan);
+    if (!made)
+      continue;
+    ++result.tried;
+    PlanTrial trial;
+    trial.laid = std::move(*made);
+    trial.improve(oneByOne(trial.laid.problem), "");
+    if (trial.fits())
+      insertByRank(result.plans, std::move(trial),
+                   std::mem_fn(&PlanTrial::isBetterThan));
+    else if (trial.missingBytes > 0 &&
+             (!nearest || trial.missingBytes < nearest->missingBytes))
+      nearest = std::move(trial);
+  }
+  if (nearest)
+    result.nearest = std::move(nearest);
 }
 
 /// Lets as many of the last stages as memory allows keep their activations,
@@ -510,6 +585,7 @@ void Planner::findBound() {
 
 ModelPlannerResult Planner::run() {
   proposeAll();
+  fitOneByOne();
   refine();
   offerFastest();
   searchBest();

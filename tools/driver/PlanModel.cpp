@@ -274,11 +274,16 @@ int reportNone(const Request &request, const ModelPlannerResult &result) {
                 nearest.reason);
     return Failure;
   }
-  const int64_t device = *min_element(nearest.laid.figures.devices);
+  const std::vector<int64_t> &devices = nearest.laid.figures.devices;
+  const int64_t device = nearest.shortRank >= 0 ? devices[nearest.shortRank]
+                                                : *min_element(devices);
   reportError("no plan fits; nearest is " + shape + ", where a device of " +
               Twine(device) + " bytes lacks " + Twine(nearest.missingBytes));
-  std::string advice = "that plan needs devices of " +
-                       formatBytes(device + nearest.missingBytes) + " at least";
+  // Exact, since a rounded figure might not be enough.
+  const int64_t needed = nearest.shortRank >= 0 ? nearest.neededBytes
+                                                : device + nearest.missingBytes;
+  std::string advice =
+      ("that plan needs devices of " + Twine(needed) + " bytes at least").str();
   if (request.options.recompute == RecomputeChoice::None)
     advice += "; --recompute auto may need less";
   if (!request.isOfOneSize && !request.options.microbatchSamples.empty() &&
