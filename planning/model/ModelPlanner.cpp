@@ -8,7 +8,7 @@
 #include "planning/chain/ChainPlanner.h"
 #include "planning/chain/FewestDevices.h"
 #include "planning/chain/StartPlans.h"
-#include "planning/model/MemoryBound.h"
+#include "planning/model/ModelBound.h"
 #include "planning/model/OrderSearch.h"
 #include "planning/model/RecomputeToFit.h"
 #include "planning/model/Zigzag.h"
@@ -70,8 +70,6 @@ private:
   void fitOneByOne();
   /// Returns whether the first plan fits with memory to spare (isRoomy()).
   bool propose(const Proposal &proposal);
-  ModelPlan givenPlan(const ChainProblem &chain,
-                      const Proposal &proposal) const;
   ChainPlannerResult planWithin(const ChainProblem &chain, double until) const;
   /// A plan that was offered, and what it lacked.
   struct Seen {
@@ -101,12 +99,6 @@ private:
   void searchFor(PlanTrial &trial, double part);
   void searchZigzags();
   void searchBest();
-  double workOfAllNs(int64_t samples) const;
-  /// A lower bound for micro-batches of this size, between a lower bound and
-  /// the time of a known plan.
-  int64_t memoryBoundNs(int64_t samples, int64_t leastNs,
-                        int64_t knownNs) const;
-  void findBound();
 
   const ModelSpace &space;
   const ModelPlannerOptions &options;
@@ -134,30 +126,6 @@ ChainPlannerResult Planner::planWithin(const ChainProblem &chain,
           : 0;
   chosen.interrupt = options.interrupt;
   return planChain(chain, chosen);
-}
-
-/// The given stages, each on the number of ranks that the cluster has for it.
-ModelPlan Planner::givenPlan(const ChainProblem &chain,
-                             const Proposal &proposal) const {
-  const auto stages = static_cast<int32_t>(options.begins.size()),
-             groups = stages / options.givenChunks;
-  const auto ranks = static_cast<int32_t>(
-      std::min<int64_t>(space.ranks / groups, chain.samples));
-  const std::vector<int32_t> order = deviceOrders(chain).front();
-  ModelPlan plan;
-  plan.samples = proposal.samples;
-  plan.recomputes = proposal.recomputes;
-  plan.chunks = options.givenChunks;
-  for (int32_t s = 0; s < stages; ++s) {
-    const auto begin = order.begin() + (s % groups) * ranks;
-    plan.stages.push_back(
-        {options.begins[s],
-         s + 1 < stages ? options.begins[s + 1] : space.layers,
-         {begin, begin + ranks}});
-    std::sort(plan.stages.back().devices.begin(),
-              plan.stages.back().devices.end());
-  }
-  return plan;
 }
 
 const PlanTrial *Planner::offer(const ModelPlan &plan) {
@@ -225,7 +193,8 @@ bool Planner::propose(const Proposal &proposal) {
   }
   auto &chain = *made;
   if (!options.begins.empty()) {
-    offer(givenPlan(chain, proposal));
+    offer(planOfCut(chain, {proposal.samples, options.begins,
+                            options.givenChunks, proposal.recomputes}));
     return false;
   }
   bool hasRoom = false;
@@ -475,41 +444,24 @@ void Planner::searchFor(PlanTrial &trial, double part) {
     searchOrder(trial, *chosen);
 }
 
-/// If the best plan recomputes: zigzags on groups of even size, the best of
-/// them with an order that repeats each period.
+/// If the best plan recomputes: zigzags on groups of even size.
 void Planner::searchZigzags() {
   if (result.plans.empty() || !options.begins.empty() ||
       options.recompute != RecomputeChoice::Auto)
     return;
-  const ModelPlan &best = result.plans.front().laid.plan;
-  const RecomputeCosts *costs = costsOf(best.samples);
-  if (!costs || std::find(best.recomputes.begin(), best.recomputes.end(),
-                          true) == best.recomputes.end())
+  const PlanTrial &front = result.plans.front();
+  const std::vector<bool> &again = front.laid.plan.recomputes;
+  const RecomputeCosts *costs = costsOf(front.laid.plan.samples);
+  if (!costs || std::find(again.begin(), again.end(), true) == again.end())
     return;
-  std::optional<PlanTrial> chosen;
-  double leastNs = double(result.plans.front().timeNs);
-  for (const ModelPlan &plan : zigzags(evenGroups(best, costs->kept), *costs,
-                                       result.plans.front().timeNs)) {
-    const std::optional<SearchOptions> limits = limitsOfSearch(0.1);
-    if (!limits)
-      return;
-    Result<LaidPlan> laid = space.make(plan);
-    if (!laid)
-      continue;
-    ++result.tried;
-    const double ns = estimateSteadyNs(*laid, *limits);
-    if (ns >= leastNs)
-      continue;
-    leastNs = ns;
-    chosen.emplace();
-    chosen->laid = std::move(*laid);
-  }
-  const std::optional<SearchOptions> limits = limitsOfSearch(0.5);
-  if (!chosen || !limits)
-    return;
-  searchSteadyOrder(*chosen, *limits);
-  if (chosen->fits())
-    insertByRank(result.plans, std::move(*chosen),
+  const std::vector<ModelPlan> plans =
+      zigzags(evenGroups(front.laid.plan, costs->kept), *costs, front.timeNs);
+  result.tried += static_cast<int64_t>(plans.size());
+  std::optional<PlanTrial> trial =
+      bestSteady(space, plans, front.timeNs,
+                 [&](double part) { return limitsOfSearch(part); });
+  if (trial)
+    insertByRank(result.plans, std::move(*trial),
                  std::mem_fn(&PlanTrial::isBetterThan));
 }
 
@@ -538,58 +490,18 @@ void Planner::offerFastest() {
                         /*maxReplicas=*/1, std::vector<bool>(space.layers)));
 }
 
-/// The time of an iteration in which all ranks work without a pause.
-double Planner::workOfAllNs(int64_t samples) const {
-  return space.leastWorkNs(samples) * double(space.samples / samples) /
-         space.slowestDevices;
-}
-
-int64_t Planner::memoryBoundNs(int64_t samples, int64_t leastNs,
-                               int64_t knownNs) const {
-  const Result<ChainProblem> chain =
-      space.chain(samples, std::vector<bool>(space.layers));
-  const std::vector<LeastTimes> times = space.leastTimes(samples);
-  const MemoryBound bound({*chain, times, space.mayRecompute,
-                           options.recompute != RecomputeChoice::All,
-                           options.recompute != RecomputeChoice::None});
-  if (!bound.mayTake(double(knownNs)))
-    return knownNs;
-  return static_cast<int64_t>(bound.find(double(leastNs), double(knownNs), [&] {
-    return options.interrupt && *options.interrupt;
-  }));
-}
-
-void Planner::findBound() {
-  // Sizes of micro-batches with their bounds, the lowest first: others need
-  // only a bound that is not lower.
-  std::vector<std::pair<int64_t, int64_t>> sizes;
-  for (int64_t samples : microbatchSizes(space, options))
-    if (space.chain(samples, std::vector<bool>(space.layers)))
-      sizes.emplace_back(static_cast<int64_t>(workOfAllNs(samples)), samples);
-  if (sizes.empty())
-    return;
-  std::sort(sizes.begin(), sizes.end());
-  result.lowerBoundNs = sizes.front().first;
-  if (result.plans.empty())
-    return;
-  int64_t least = result.plans.front().timeNs;
-  for (const auto &[workNs, samples] : sizes)
-    if (workNs < least)
-      least = memoryBoundNs(samples, workNs, least);
-  // Half a percent is too little to speak of.
-  result.boundCountsRecomputation =
-      least - result.lowerBoundNs > result.lowerBoundNs / 200;
-  if (result.boundCountsRecomputation)
-    result.lowerBoundNs = least;
-}
-
 ModelPlannerResult Planner::run() {
   proposeAll();
   fitOneByOne();
   refine();
   offerFastest();
   searchBest();
-  findBound();
+  const ModelBound bound = boundOf(
+      space, options,
+      result.plans.empty() ? std::nullopt
+                           : std::optional(result.plans.front().timeNs));
+  result.lowerBoundNs = bound.ns;
+  result.boundCountsRecomputation = bound.countsRecomputation;
   return std::move(result);
 }
 

@@ -48,6 +48,28 @@ ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
   return plan;
 }
 
+ModelPlan rondo::planOfCut(const ChainProblem &chain, const CutStages &cut) {
+  const auto stages = static_cast<int32_t>(cut.begins.size()),
+             groups = stages / cut.chunks;
+  const auto ranks = static_cast<int32_t>(
+      std::min<int64_t>(chain.numDevices() / groups, chain.samples));
+  const std::vector<int32_t> order = deviceOrders(chain).front();
+  ModelPlan plan;
+  plan.samples = cut.samples;
+  plan.recomputes = cut.recomputes;
+  plan.chunks = cut.chunks;
+  for (int32_t s = 0; s < stages; ++s) {
+    const auto begin = order.begin() + (s % groups) * ranks;
+    plan.stages.push_back(
+        {cut.begins[s],
+         s + 1 < stages ? cut.begins[s + 1] : chain.numLayers(),
+         {begin, begin + ranks}});
+    std::sort(plan.stages.back().devices.begin(),
+              plan.stages.back().devices.end());
+  }
+  return plan;
+}
+
 ModelPlan rondo::evenGroups(const ModelPlan &plan, const ChainProblem &chain) {
   std::map<size_t, int32_t> counts;
   for (int32_t group = 0; group < plan.numGroups(); ++group)

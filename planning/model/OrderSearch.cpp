@@ -7,8 +7,6 @@
 #include "planning/model/SteadyOrder.h"
 #include "schedule/families/Replicas.h"
 
-#include <limits>
-
 using namespace rondo;
 
 /// Runs a search on the groups of a problem.
@@ -37,7 +35,8 @@ void rondo::searchOrder(PlanTrial &trial, const SearchOptions &options) {
     trial.improve(std::move(*found.schedule), "");
 }
 
-void rondo::searchSteadyOrder(PlanTrial &trial, const SearchOptions &options) {
+/// Searches an order that repeats each period and fits the devices.
+static void searchSteadyOrder(PlanTrial &trial, const SearchOptions &options) {
   Problem tightened = trial.laid.problem;
   uint64_t seed = options.seed;
   FittingSearch fitting{trial.laid.figures,
@@ -57,9 +56,34 @@ void rondo::searchSteadyOrder(PlanTrial &trial, const SearchOptions &options) {
     trial.improve(std::move(*found.schedule), "");
 }
 
-double rondo::estimateSteadyNs(const LaidPlan &laid,
-                               const SearchOptions &options) {
-  const Result<RankGroups> groups = RankGroups::of(laid.problem);
-  return groups ? steadyEstimateNs(groups->groupProblem(), options)
-                : std::numeric_limits<double>::infinity();
+std::optional<PlanTrial> rondo::bestSteady(const ModelSpace &space,
+                                           const std::vector<ModelPlan> &plans,
+                                           int64_t ceilingNs,
+                                           const LimitsOfSearch &limits) {
+  std::optional<PlanTrial> best;
+  auto leastNs = double(ceilingNs);
+  for (const ModelPlan &plan : plans) {
+    const std::optional<SearchOptions> ofEstimate = limits(0.1);
+    if (!ofEstimate)
+      return {};
+    Result<LaidPlan> laid = space.make(plan);
+    if (!laid)
+      continue;
+    const Result<RankGroups> groups = RankGroups::of(laid->problem);
+    if (!groups)
+      continue;
+    const double ns = steadyEstimateNs(groups->groupProblem(), *ofEstimate);
+    if (ns >= leastNs)
+      continue;
+    leastNs = ns;
+    best.emplace();
+    best->laid = std::move(*laid);
+  }
+  const std::optional<SearchOptions> ofSearch = limits(0.5);
+  if (!best || !ofSearch)
+    return {};
+  searchSteadyOrder(*best, *ofSearch);
+  if (!best->fits())
+    return {};
+  return best;
 }

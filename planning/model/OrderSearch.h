@@ -11,17 +11,27 @@
 #include "planning/model/PlanTrial.h"
 #include "schedule/search/Search.h"
 
+#include <functional>
+#include <optional>
+#include <vector>
+
 namespace rondo {
 
 /// Searches a better schedule of a plan (searchPlan()).
 void searchOrder(PlanTrial &trial, const SearchOptions &options);
 
-/// Searches a better schedule that repeats each period (searchSteady()).
-void searchSteadyOrder(PlanTrial &trial, const SearchOptions &options);
+/// The limits of a search in a part of the time that is left; nothing if none
+/// is.
+using LimitsOfSearch = std::function<std::optional<SearchOptions>(double)>;
 
-/// The time of an iteration in such a schedule, by steadyEstimateNs();
-/// infinity if there is none.
-double estimateSteadyNs(const LaidPlan &laid, const SearchOptions &options);
+/// Of plans that no family applies to, estimates the time in orders that repeat
+/// each period (SteadyOrder.h), and searches such an order for the fastest one.
+/// Nothing if none is estimated to take less than `ceilingNs`, or if no order
+/// fits the devices.
+std::optional<PlanTrial> bestSteady(const ModelSpace &space,
+                                    const std::vector<ModelPlan> &plans,
+                                    int64_t ceilingNs,
+                                    const LimitsOfSearch &limits);
 
 } // namespace rondo
 

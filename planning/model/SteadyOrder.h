@@ -3,15 +3,8 @@
 //
 // If stages are placed irregularly, no family applies, and micro-batches that
 // wait for each other at every stage hold memory for twice the path of one.
-// Here the tasks of a micro-batch get slots, and the tasks of the next one the
-// same slots a period later. Each rank has one task in a slot modulo the
-// period. So the slots determine the order of all ranks and the memory that
-// they hold.
-//
-// Slots are given in the order in which memory matters: first F and I of the
-// last stages that keep their activations, then F of the stages before, from
-// the last one back, then R and I, each in the free slot nearest to its input.
-// A random search varies how they are given.
+// Orders by timetables (Timetable.h) leave out these waits. A random search
+// varies how the timetables are made.
 //
 //===----------------------------------------------------------------------===//
 

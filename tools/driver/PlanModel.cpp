@@ -109,7 +109,9 @@ int readRequest(const Arguments &arguments, Request &request) {
         name.ends_with(".json") || name.ends_with(".jsonl"))
       return reportUsage(file +
                          " is JSON, but a model and a cluster are .mlir; "
-                         "problems are read by --problems FILE");
+                         "configurations of models are read by rondo import "
+                         "model and rondo plan groups, and problems by "
+                         "--problems FILE");
   }
   for (const char *option :
        {"evaluator", "threads", "schedules", "schedule-problems"})
