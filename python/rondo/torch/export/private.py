@@ -16,6 +16,7 @@ from torch._prims_common import compute_elementwise_output_logical_to_physical_p
 from torch._subclasses import fake_tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
 #: Exceptions of tracing, which have the operation as `func`.
@@ -27,10 +28,15 @@ def joint_graph(function: Callable[..., Any], args: Sequence[torch.Tensor]) -> G
     """Forward and gradients of a function as one graph.
 
     Placeholders are the arguments, then the gradients of the outputs; results are
-    the outputs, then the gradients of the arguments, None for those without.
+    the outputs, then the gradients of the arguments, None for those without. Other
+    tensors that the function uses, such as attributes of modules, become constants.
     """
+    mode = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv())
     return aot_export_joint_simple(
-        function, tuple(args), trace_joint=True, decompositions=select_decomp_table()
+        function,
+        tuple(mode.from_tensor(x, static_shapes=True) for x in args),
+        trace_joint=True,
+        decompositions=select_decomp_table(),
     )
 
 

@@ -8,14 +8,16 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Callable, Mapping, NoReturn, Sequence
 
 import torch
 
+from . import libtorch
 from .build import MissingFunctions, cache_folder, make_archive, make_program
 from .calls import operation_of, place
-from .check import check_layer
+from .check import Agreement, check_layer
 from .compile import (
     Compiled,
     compile_tasks,
@@ -51,6 +53,7 @@ def export_stages(
     cache: str | os.PathLike[str] | None = None,
     recompute: float = RECOMPUTE,
     backward: bool = True,
+    with_libtorch: bool = False,
 ) -> Model:
     """Compiles the layers of a model, so that Rondo trains it without Python.
 
@@ -74,6 +77,9 @@ def export_stages(
     What F keeps for the backward: cheap operations are computed again if that takes at
     most `recompute` ns for each KiB less; with 0 none is, with math.inf all are.
     `backward` also compiles I and W as one task, for schedules that run them together.
+
+    With `with_libtorch` operations that Rondo's library does not have run in PyTorch's,
+    which the program then opens; it says which.
 
     Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
     operations that Rondo has.
@@ -111,16 +117,16 @@ def export_stages(
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
     compile_tasks(graphs, graphs_folder)
-    _record(unique, folder)
+    over_libtorch = _record(unique, folder, with_libtorch)
     _plan(unique)
-    _check(unique, folder)
-    _write_library(unique, bodies, chain, folder, data)
+    _check(unique, folder, over_libtorch)
+    _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
     placed = list(placement or _divide_evenly(times, ranks))
     _write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
     (folder / "model.mlir").write_text(text)
-    return _report(chain, bodies, folder)
+    return _report(chain, bodies, folder, over_libtorch)
 
 
 def _chain(
@@ -266,20 +272,21 @@ def _prepare(
     return Exported(name, layer, body, compiled, [None] * len(compiled))
 
 
-def _record(unique: Sequence[Exported], folder: Path) -> None:
-    """Runs each graph once to see what it allocates."""
-    glue = Glue()
-    objects = {}
-    for exported in unique:
-        for done in exported.compiled:
-            if done is not None:
-                glue.graph(done)
-                objects[done.name] = done.path
+def _record(
+    unique: Sequence[Exported], folder: Path, with_libtorch: bool
+) -> list[str]:
+    """Runs each graph once to see what it allocates. Returns the functions that run in
+    PyTorch's own library."""
     program = folder / "probe"
+    over_libtorch: list[str] = []
     try:
-        make_program(glue.text() + glue.probe(), list(objects.values()), program)
+        _make_recorder(unique, over_libtorch, program)
     except MissingFunctions as error:
-        _refuse_functions(unique, error.names)
+        over_libtorch = sorted(error.names)
+        if not with_libtorch or not all(map(libtorch.has_bridge, over_libtorch)):
+            _refuse_functions(unique, error.names, with_libtorch)
+        _say_libtorch(unique, error.names)
+        _make_recorder(unique, over_libtorch, program)
     for exported in unique:
         for index, (task, done) in enumerate(
             zip(exported.body.tasks, exported.compiled)
@@ -301,23 +308,61 @@ def _record(unique: Sequence[Exported], folder: Path) -> None:
                 )
             _check_outputs(exported.layer.name, task, recordings[0])
             exported.recordings[index] = recordings[0]
+    return over_libtorch
 
 
-def _refuse_functions(unique: Sequence[Exported], missing: set[str]) -> NoReturn:
+def _make_recorder(
+    unique: Sequence[Exported], over_libtorch: Sequence[str], program: Path
+) -> None:
+    glue = Glue(over_libtorch)
+    objects = {}
     for exported in unique:
-        layer = exported.layer
+        for done in exported.compiled:
+            if done is not None:
+                glue.graph(done)
+                objects[done.name] = done.path
+    make_program(glue.text() + glue.probe(), list(objects.values()), program)
+
+
+def _say_libtorch(unique: Sequence[Exported], missing: set[str]) -> None:
+    operations = sorted({o for _, found in _operations(unique, missing) for o in found})
+    print(
+        f"export: {', '.join(operations)}: over libtorch, {libtorch.folder()}, which "
+        "programs of this model need",
+        file=sys.stderr,
+    )
+
+
+def _operations(
+    unique: Sequence[Exported], missing: set[str]
+) -> list[tuple[Layer, list[str]]]:
+    """Layers that call these functions, and their operations."""
+    result = []
+    for exported in unique:
         operations = {
             operation
             for compiled in exported.compiled
             if compiled is not None and compiled.functions & missing
             for operation in operations_of(compiled, missing)
         }
-        for operation in sorted(operations):
-            module = layer.calls.modules.get(operation_of(f"aten.{operation}"), "")
-            raise Refusal(
-                f"{place(layer.name, module)} uses {', '.join(sorted(operations))}, "
-                "which Rondo's library does not have: write it with other operations"
-            ) from None
+        if operations:
+            result.append((exported.layer, sorted(operations)))
+    return result
+
+
+def _refuse_functions(
+    unique: Sequence[Exported], missing: set[str], with_libtorch: bool
+) -> NoReturn:
+    names = {m for m in missing if not (with_libtorch and libtorch.has_bridge(m))}
+    # What can run over libtorch is named alone if nothing else is missing.
+    can_bridge = all(map(libtorch.has_bridge, names))
+    for layer, operations in _operations(unique, names):
+        module = layer.calls.modules.get(operation_of(f"aten.{operations[0]}"), "")
+        how = ", or export with with_libtorch=True" if can_bridge else ""
+        raise Refusal(
+            f"{place(layer.name, module)} uses {', '.join(operations)}, which "
+            f"Rondo's library does not have: write it with other operations{how}"
+        ) from None
     raise RuntimeError(f"undefined functions: {', '.join(sorted(missing))}")
 
 
@@ -398,9 +443,10 @@ def _write_library(
     chain: Sequence[Layer],
     folder: Path,
     data: Data,
+    over_libtorch: Sequence[str],
 ) -> None:
     """libstages.a."""
-    glue = Glue()
+    glue = Glue(over_libtorch)
     for exported in unique:
         _add_tasks(glue, exported, folder)
     written = set()
@@ -411,10 +457,12 @@ def _write_library(
     make_archive(glue.text(), _objects(unique), folder / "libstages.a")
 
 
-def _check(unique: Sequence[Exported], folder: Path) -> None:
+def _check(
+    unique: Sequence[Exported], folder: Path, over_libtorch: Sequence[str]
+) -> None:
     """Compares every body with eager execution, and measures it; leaves out a B that
     does not give the bits of I and W."""
-    glue = Glue()
+    glue = Glue(over_libtorch)
     workspaces = {}
     for exported in unique:
         constants = _add_tasks(glue, exported, folder)
@@ -477,10 +525,14 @@ def _stages(sources: Sequence[Sequence[int]], placed: Sequence[int]) -> list[Sta
 
 
 def _report(
-    chain: Sequence[Layer], bodies: Sequence[Sized], folder: Path
+    chain: Sequence[Layer],
+    bodies: Sequence[Sized],
+    folder: Path,
+    over_libtorch: Sequence[str],
 ) -> Model:
     report = {
         "torch": torch.__version__,
+        "over_libtorch": list(over_libtorch),
         "instructions": level(),
         "tied": {layer.name: layer.tied for layer in chain if layer.tied},
         "layers": [_reported(layer, sized) for layer, sized in zip(chain, bodies)],
@@ -517,10 +569,19 @@ def _reported(layer: Layer, sized: Sized) -> dict[str, Any]:
         "output_difference": max(a.output.of_all for a in agreements),
         "gradient_difference": max(a.gradient.of_all for a in agreements),
         "gradient_difference_by_tensor": max(a.gradient.of_own for a in agreements),
+        "gradient_rounding": _rounding(agreements),
         "operations": sorted(
             {o for c in exported.compiled if c for o in operations_of(c)}
         ),
     }
+
+
+def _rounding(agreements: Sequence[Agreement]) -> dict[str, float] | None:
+    """How far gradients are from those of fp64, eager ones and the exported layer's."""
+    pairs = [a.rounding for a in agreements if a.rounding is not None]
+    if not pairs:
+        return None
+    return {"eager": max(e for e, _ in pairs), "exported": max(x for _, x in pairs)}
 
 
 def _backward_words(are_equal: Sequence[bool | None]) -> str:
