@@ -330,8 +330,6 @@ def check_calls(folder: Path, checks: Checks) -> None:
     (folder / "file").touch()
     twice = models.mixing()
     twice["m1"].gate.weight = twice["m0"].gate.weight
-    turned = models.mixing()
-    turned["head"].out.weight = turned["embedding"].wpe.weight
     images, labels = {"images": torch.rand(2, 3)}, {"labels": torch.tensor([1, 4])}
     calls: dict[str, dict[str, Any]] = {
         "is a file": {"out": folder / "file"},
@@ -341,8 +339,10 @@ def check_calls(folder: Path, checks: Checks) -> None:
         "not a layer before it": {"inputs": {"m0": ["m1"]}},
         "no layer 'm9'": {"inputs": {"m9": ["m1"]}},
         "takes the output of 'm0'": {"inputs": {"m1": ["embedding"]}},
-        "'m0.gate.weight' and 'm1.gate.weight' are one parameter": {"layers": twice},
-        "a row for each token, here 256": {"layers": turned},
+        "no layers lead from 'm0' to 'm1'": {
+            "layers": twice,
+            "inputs": {"m1": ["embedding"], "head": ["m0", "m1"]},
+        },
         "are both tokens, or both tensors": {"example": images},
         "state which, from 0 to N - 1": {"example": images, "targets": labels},
         "numbers from 1 to 4, and below states 0 to 3": {

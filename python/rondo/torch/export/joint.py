@@ -41,6 +41,30 @@ def staged(tensor: torch.Tensor) -> torch.Tensor:
 
 
 @dataclass
+class Shared:
+    """The part of a layer in parameters that several layers have. The first of them
+    owns it; it goes from layer to layer after their outputs, to all that use it. A
+    parameter is called as in its owner, LAYER.PARAMETER."""
+
+    #: By the layer's own names for them.
+    owned: dict[str, str] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+    #: In the order of the outputs.
+    handed_on: list[str] = field(default_factory=list)
+    #: Inputs that the module does not take: which parameter each is.
+    inputs: dict[int, str] = field(default_factory=dict)
+
+    def values(
+        self, weights: dict[str, torch.Tensor], inputs: Sequence[torch.Tensor]
+    ) -> dict[str, torch.Tensor]:
+        """Those that the layer owns or gets."""
+        found = {shared: weights[name] for name, shared in self.owned.items()}
+        for index, shared in self.inputs.items():
+            found.setdefault(shared, inputs[index])
+        return found
+
+
+@dataclass
 class Layer:
     """A module with an example of its inputs.
 
@@ -62,6 +86,7 @@ class Layer:
     running: list[str] = field(default_factory=list)
     #: The parameter that the first and the last layer share.
     tied: str | None = None
+    shared: Shared = field(default_factory=Shared)
     calls: Calls = field(default_factory=Calls)
 
     @property
@@ -70,7 +95,8 @@ class Layer:
 
     @property
     def parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
-        return list(self.module.named_parameters())
+        """Without those of layers before it."""
+        return [(n, p) for n, p in self.module.named_parameters() if n not in self.shared.used]
 
     @property
     def buffers(self) -> list[tuple[str, torch.Tensor]]:
@@ -90,7 +116,7 @@ class Layer:
         """What the next layers take: dense tensors, whole numbers as int32."""
         with torch.no_grad():
             result = self.call(self.values(), self.inputs, [])
-        return [_as_output(x, False) for x in result]
+        return [_as_output(x.detach(), False) for x in result]
 
     def _tensors(self, result: Any) -> list[torch.Tensor]:
         leaves = tree_leaves(result)
@@ -110,11 +136,14 @@ class Layer:
     ) -> list[torch.Tensor]:
         """The layer's tensors, computed with these weights and buffers. What the
         forward puts in place of a buffer is in `values` afterwards."""
-        given = _as_examples(inputs, self.inputs)
+        shared = self.shared.values(values, inputs)
+        values.update({name: shared[key] for name, key in self.shared.used.items()})
+        examples = _as_examples(inputs, self.inputs)
+        given = tuple(x for i, x in enumerate(examples) if i not in self.shared.inputs)
         result = torch.func.functional_call(self.module, values, given)
         if self.loss_fn is not None:
             result = self.loss_fn(result, *_as_examples(targets, self.targets))
-        return self._tensors(result)
+        return self._tensors(result) + [shared[key] for key in self.shared.handed_on]
 
 
 @dataclass

@@ -116,11 +116,12 @@ class Model:
         self, layers: Mapping[str, torch.nn.Module]
     ) -> Iterator[tuple[str, torch.nn.Parameter]]:
         """Parameters with their names in checkpoints."""
-        tied = self.report.get("tied", {})
+        tied, shared = self.report.get("tied", {}), self.report.get("shared", {})
         for name, module in layers.items():
             for parameter_name, parameter in module.named_parameters():
                 is_tied = tied.get(name) == parameter_name
-                yield TIED if is_tied else f"{name}.{parameter_name}", parameter
+                whole = f"{name}.{parameter_name}"
+                yield TIED if is_tied else shared.get(whole, whole), parameter
 
 
 def _call(command: list[str]) -> str:

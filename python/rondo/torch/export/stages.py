@@ -31,6 +31,7 @@ from .joint import Layer, Refusal, trace
 from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
 from .mlir import Exported, Stage, model_text
 from .model import Model
+from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
 from .tasks import TIED, Task, divide
 
@@ -144,12 +145,15 @@ def _chain(
                 f"'{name}' is no name of a layer: it has letters, digits, '_', '.', '-'"
             )
     sources = _sources(list(layers), inputs)
+    shared = sharing(layers, sources, data)
     chain: list[Layer] = []
     outputs: list[list[torch.Tensor]] = []
     for index, (name, module) in enumerate(layers.items()):
         edges = [outputs[s] for s in sources[index]]
         given = [x for edge in edges for x in edge] if edges else data.example
-        layer = Layer(name, module, edges, given)
+        layer = Layer(name, module, edges, given, shared=shared.parts[index])
+        layer.tied = shared.tied.get(index)
+        receive(layer, [chain[s] for s in sources[index]])
         if layer.is_first:
             layer.streams = data.example_streams
         if index + 1 == len(layers):
@@ -158,43 +162,7 @@ def _chain(
         else:
             outputs.append(layer.run())
         chain.append(layer)
-    _tie(chain, data)
     return chain, sources
-
-
-def _tie(chain: Sequence[Layer], data: Data) -> None:
-    """Marks the parameter that the first and the last layer share; refuses others in
-    two layers."""
-    owners: dict[int, tuple[Layer, str]] = {}
-    for layer in chain:
-        for name, parameter in layer.parameters:
-            owner, first_name = owners.setdefault(id(parameter), (layer, name))
-            if owner is layer:
-                continue
-            both = (
-                f"'{owner.name}.{first_name}' and '{layer.name}.{name}' are one parameter"
-            )
-            shape = tuple(parameter.shape)
-            if (owner, layer) != (chain[0], chain[-1]) or owner.tied:
-                raise Refusal(
-                    f"{both}: only the first and the last layer can share one, a matrix "
-                    "of embeddings; give each layer its own"
-                )
-            if not data.tokens or len(shape) != 2 or shape[0] != data.vocab:
-                raise Refusal(
-                    f"{both}, {list(shape)}: what the first and the last layer share is "
-                    "a matrix with a row for each token"
-                    + (f", here {data.vocab}" if data.tokens else "")
-                    + "; give each layer its own"
-                )
-            owner.tied, layer.tied = first_name, name
-    for layer in chain:
-        names = [n for n, _ in layer.parameters]
-        if layer.tied not in (None, TIED) and TIED in names:
-            raise Refusal(
-                f"layer '{layer.name}' shares its parameter '{layer.tied}', which a "
-                f"program calls '{TIED}', and has another one of that name: rename it"
-            )
 
 
 def _refuse_shared_buffers(chain: Sequence[Layer]) -> None:
@@ -535,6 +503,11 @@ def _report(
         "over_libtorch": list(over_libtorch),
         "instructions": level(),
         "tied": {layer.name: layer.tied for layer in chain if layer.tied},
+        "shared": {
+            f"{layer.name}.{name}": key
+            for layer in chain
+            for name, key in layer.shared.used.items()
+        },
         "layers": [_reported(layer, sized) for layer, sized in zip(chain, bodies)],
     }
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
