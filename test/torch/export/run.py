@@ -394,6 +394,7 @@ def check_page(folder: Path, checks: Checks) -> None:
 OTHERS: dict[str, Callable[[Path, Checks], None]] = {
     "parts": parts.check_parts,
     "figures": lambda folder, checks: figures.check_figures(folder / "figures", checks),
+    "constants": features.check_constants,
     "other bits": features.check_other_bits,
     "failing task": features.check_failing_task,
     "calls": check_calls,

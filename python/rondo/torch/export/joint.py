@@ -87,6 +87,8 @@ class Layer:
     #: The parameter that the first and the last layer share.
     tied: str | None = None
     shared: Shared = field(default_factory=Shared)
+    #: Whether parameters that are not trained are constants of the library.
+    frozen_are_constants: bool = False
     calls: Calls = field(default_factory=Calls)
 
     @property
@@ -95,12 +97,23 @@ class Layer:
 
     @property
     def parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
-        """Without those of layers before it."""
-        return [(n, p) for n, p in self.module.named_parameters() if n not in self.shared.used]
+        """Without those of layers before it, and without constants."""
+        return [
+            (name, parameter)
+            for name, parameter in self.module.named_parameters()
+            if name not in self.shared.used
+            and (parameter.requires_grad or not self.frozen_are_constants)
+        ]
 
     @property
     def buffers(self) -> list[tuple[str, torch.Tensor]]:
-        return list(self.module.named_buffers())
+        """With parameters that are constants."""
+        frozen = [
+            (name, parameter.detach())
+            for name, parameter in self.module.named_parameters()
+            if self.frozen_are_constants and not parameter.requires_grad
+        ]
+        return [*self.module.named_buffers(), *frozen]
 
     @property
     def data(self) -> list[torch.Tensor]:

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import os
-import struct
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterable, Sequence

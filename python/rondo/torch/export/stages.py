@@ -4,36 +4,27 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any, Callable, Mapping, NoReturn, Sequence
+from typing import Callable, Mapping, Sequence
 
 import torch
 
-from . import libtorch
-from .build import MissingFunctions, cache_folder, make_archive, make_program
-from .calls import operation_of, place
-from .check import Agreement, check_layer
-from .compile import (
-    Compiled,
-    compile_tasks,
-    compiled_task,
-    level,
-    operations_of,
-)
+from .build import cache_folder, make_archive, make_program
+from .check import check_layer
+from .compile import compile_tasks, compiled_task
 from .cut import RECOMPUTE
 from .data import Data, read_data, resized
 from .joint import Layer, Refusal, trace
-from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
+from .library import Glue, plan
 from .mlir import Exported, Stage, model_text
 from .model import Model
+from .record import place_allocations, record
+from .report import report, write_weights
 from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
-from .tasks import TIED, Task, divide
+from .tasks import Task, divide
 
 
 def export_stages(
@@ -55,6 +46,7 @@ def export_stages(
     recompute: float = RECOMPUTE,
     backward: bool = True,
     with_libtorch: bool = False,
+    frozen_are_constants: bool = False,
 ) -> Model:
     """Compiles the layers of a model, so that Rondo trains it without Python.
 
@@ -82,6 +74,9 @@ def export_stages(
     With `with_libtorch` operations that Rondo's library does not have run in PyTorch's,
     which the program then opens; it says which.
 
+    With `frozen_are_constants` parameters that are not trained are in the library, not
+    among the weights that a program initialises, saves and shards.
+
     Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
     operations that Rondo has.
     """
@@ -101,7 +96,9 @@ def export_stages(
     prepared: dict[int, list[Exported]] = {}
     for size in sizes:
         try:
-            chains[size], sources = _chain(layers, inputs or {}, resized(data, size), loss_fn)
+            chains[size], sources = _chain(
+                layers, inputs or {}, resized(data, size), loss_fn, frozen_are_constants
+            )
         except (RuntimeError, ValueError) as error:
             if size == data.samples or isinstance(error, Refusal):
                 raise
@@ -118,16 +115,16 @@ def export_stages(
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
     compile_tasks(graphs, graphs_folder)
-    over_libtorch = _record(unique, folder, with_libtorch)
-    _plan(unique)
+    over_libtorch = record(unique, folder, with_libtorch)
+    place_allocations(unique)
     _check(unique, folder, over_libtorch)
     _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
     placed = list(placement or _divide_evenly(times, ranks))
-    _write_weights(chain, bodies, folder)
+    write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
     (folder / "model.mlir").write_text(text)
-    return _report(chain, bodies, folder, over_libtorch)
+    return report(chain, bodies, folder, over_libtorch)
 
 
 def _chain(
@@ -135,6 +132,7 @@ def _chain(
     inputs: Mapping[str, Sequence[str]],
     data: Data,
     loss_fn: Callable[..., torch.Tensor],
+    frozen_are_constants: bool,
 ) -> tuple[list[Layer], list[list[int]]]:
     """The layers, and the indices of those that each reads."""
     if len(layers) < 2:
@@ -153,6 +151,7 @@ def _chain(
         given = [x for edge in edges for x in edge] if edges else data.example
         layer = Layer(name, module, edges, given, shared=shared.parts[index])
         layer.tied = shared.tied.get(index)
+        layer.frozen_are_constants = frozen_are_constants
         receive(layer, [chain[s] for s in sources[index]])
         if layer.is_first:
             layer.streams = data.example_streams
@@ -238,157 +237,6 @@ def _prepare(
     )
     name = "graph_" + hashlib.sha256(described.encode()).hexdigest()[:12]
     return Exported(name, layer, body, compiled, [None] * len(compiled))
-
-
-def _record(
-    unique: Sequence[Exported], folder: Path, with_libtorch: bool
-) -> list[str]:
-    """Runs each graph once to see what it allocates. Returns the functions that run in
-    PyTorch's own library."""
-    program = folder / "probe"
-    over_libtorch: list[str] = []
-    try:
-        _make_recorder(unique, over_libtorch, program)
-    except MissingFunctions as error:
-        over_libtorch = sorted(error.names)
-        if not with_libtorch or not all(map(libtorch.has_bridge, over_libtorch)):
-            _refuse_functions(unique, error.names, with_libtorch)
-        _say_libtorch(unique, error.names)
-        _make_recorder(unique, over_libtorch, program)
-    for exported in unique:
-        for index, (task, done) in enumerate(
-            zip(exported.body.tasks, exported.compiled)
-        ):
-            if done is None:
-                continue
-            try:
-                recordings = [
-                    _record_task(program, done, task, folder, seed) for seed in (0, 1)
-                ]
-            except RuntimeError as error:
-                raise Refusal(
-                    f"layer '{exported.layer.name}': {task.kind} cannot run: {error}"
-                ) from None
-            if recordings[0] != recordings[1]:
-                raise Refusal(
-                    f"layer '{exported.layer.name}': {task.kind} allocates other "
-                    "tensors in a second run"
-                )
-            _check_outputs(exported.layer.name, task, recordings[0])
-            exported.recordings[index] = recordings[0]
-    return over_libtorch
-
-
-def _make_recorder(
-    unique: Sequence[Exported], over_libtorch: Sequence[str], program: Path
-) -> None:
-    glue = Glue(over_libtorch)
-    objects = {}
-    for exported in unique:
-        for done in exported.compiled:
-            if done is not None:
-                glue.graph(done)
-                objects[done.name] = done.path
-    make_program(glue.text() + glue.probe(), list(objects.values()), program)
-
-
-def _say_libtorch(unique: Sequence[Exported], missing: set[str]) -> None:
-    operations = sorted({o for _, found in _operations(unique, missing) for o in found})
-    print(
-        f"export: {', '.join(operations)}: over libtorch, {libtorch.folder()}, which "
-        "programs of this model need",
-        file=sys.stderr,
-    )
-
-
-def _operations(
-    unique: Sequence[Exported], missing: set[str]
-) -> list[tuple[Layer, list[str]]]:
-    """Layers that call these functions, and their operations."""
-    result = []
-    for exported in unique:
-        operations = {
-            operation
-            for compiled in exported.compiled
-            if compiled is not None and compiled.functions & missing
-            for operation in operations_of(compiled, missing)
-        }
-        if operations:
-            result.append((exported.layer, sorted(operations)))
-    return result
-
-
-def _refuse_functions(
-    unique: Sequence[Exported], missing: set[str], with_libtorch: bool
-) -> NoReturn:
-    names = {m for m in missing if not (with_libtorch and libtorch.has_bridge(m))}
-    # What can run over libtorch is named alone if nothing else is missing.
-    can_bridge = all(map(libtorch.has_bridge, names))
-    for layer, operations in _operations(unique, names):
-        module = layer.calls.modules.get(operation_of(f"aten.{operations[0]}"), "")
-        how = ", or export with with_libtorch=True" if can_bridge else ""
-        raise Refusal(
-            f"{place(layer.name, module)} uses {', '.join(operations)}, which "
-            f"Rondo's library does not have: write it with other operations{how}"
-        ) from None
-    raise RuntimeError(f"undefined functions: {', '.join(sorted(missing))}")
-
-
-def _record_task(
-    program: Path, compiled: Compiled, task: Task, folder: Path, seed: int
-) -> Recording:
-    generator = torch.Generator().manual_seed(seed)
-    lines, contents = [], []
-    for placed in task.inputs:
-        count = placed.nbytes // placed.dtype.itemsize
-        if placed.dtype.is_floating_point:
-            tensor = torch.rand(count, generator=generator, dtype=placed.dtype)
-        else:
-            tensor = torch.zeros(count, dtype=placed.dtype)
-        lines.append(tensor_line(placed))
-        contents.append(tensor.numpy().tobytes())
-    path = folder / "probe.in"
-    write_contents(path, lines, contents)
-    done = subprocess.run(
-        [str(program), "record", compiled.name, str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    path.unlink()
-    if done.returncode != 0:
-        # What the graph itself prints comes before.
-        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        raise RuntimeError(lines[-1].removeprefix("error: "))
-    return parse_recording(done.stdout)
-
-
-def _check_outputs(layer: str, task: Task, recording: Recording) -> None:
-    for index, (placed, output) in enumerate(zip(task.outputs, recording.outputs)):
-        found = output.shape, tuple(
-            s for s, n in zip(output.strides, output.shape) if n > 1
-        )
-        wanted = placed.shape, tuple(
-            s for s, n in zip(placed.strides, placed.shape) if n > 1
-        )
-        if found != wanted:
-            raise RuntimeError(
-                f"layer '{layer}': output {index} of {task.kind} has sizes and strides "
-                f"{found}, not {wanted}"
-            )
-
-
-def _plan(unique: Sequence[Exported]) -> None:
-    """Places the allocations of each task."""
-    for exported in unique:
-        body = exported.body
-        exported.plans = [
-            plan(task, recording) if recording else None
-            for task, recording in zip(body.tasks, exported.recordings)
-        ]
-        sizes = [p.workspace if p else 0 for p in exported.plans]
-        body.workspace_bytes = max(sizes[:3])
-        body.backward_workspace_bytes = max(sizes[3:], default=0)
 
 
 def _add_tasks(glue: Glue, exported: Exported, folder: Path) -> str:
@@ -490,89 +338,3 @@ def _stages(sources: Sequence[Sequence[int]], placed: Sequence[int]) -> list[Sta
             stages.append(Stage(index, index + 1, rank, feeding))
         stage_of.append(len(stages) - 1)
     return stages
-
-
-def _report(
-    chain: Sequence[Layer],
-    bodies: Sequence[Sized],
-    folder: Path,
-    over_libtorch: Sequence[str],
-) -> Model:
-    report = {
-        "torch": torch.__version__,
-        "over_libtorch": list(over_libtorch),
-        "instructions": level(),
-        "tied": {layer.name: layer.tied for layer in chain if layer.tied},
-        "shared": {
-            f"{layer.name}.{name}": key
-            for layer in chain
-            for name, key in layer.shared.used.items()
-        },
-        "layers": [_reported(layer, sized) for layer, sized in zip(chain, bodies)],
-    }
-    (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
-    return Model(folder, report)
-
-
-def _reported(layer: Layer, sized: Sized) -> dict[str, Any]:
-    """Figures of the example's own size, and the largest differences of all sizes."""
-    exported = sized.own
-    body = exported.body
-    agreements = [e.agreement for e in sized.variants.values() if e.agreement]
-    assert exported.agreement is not None
-    return {
-        "layer": layer.name,
-        "body": sized.name,
-        "samples": sized.samples,
-        "undivided": sized.undivided,
-        "parameters": len(body.weights),
-        "frozen": [
-            w.name for w in body.weights if not (w.has_gradient or w.is_running)
-        ],
-        "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
-        "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,
-        "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,
-        "eager_saved_bytes": exported.agreement.eager_saved_bytes,
-        "workspace_bytes": body.workspace_bytes,
-        "backward": _backward_words([a.backward_is_equal for a in agreements]),
-        "backward_workspace_bytes": body.backward_workspace_bytes * sized.has_backward,
-        "forward_ns": exported.times[0],
-        "input_grad_ns": exported.times[1],
-        "weight_grad_ns": exported.times[2],
-        "output_difference": max(a.output.of_all for a in agreements),
-        "gradient_difference": max(a.gradient.of_all for a in agreements),
-        "gradient_difference_by_tensor": max(a.gradient.of_own for a in agreements),
-        "gradient_rounding": _rounding(agreements),
-        "operations": sorted(
-            {o for c in exported.compiled if c for o in operations_of(c)}
-        ),
-    }
-
-
-def _rounding(agreements: Sequence[Agreement]) -> dict[str, float] | None:
-    """How far gradients are from those of fp64, eager ones and the exported layer's."""
-    pairs = [a.rounding for a in agreements if a.rounding is not None]
-    if not pairs:
-        return None
-    return {"eager": max(e for e, _ in pairs), "exported": max(x for _, x in pairs)}
-
-
-def _backward_words(are_equal: Sequence[bool | None]) -> str:
-    if False in are_equal:
-        return "I and then W: one graph gives other bits"
-    return "I and then W" if None in are_equal else "one graph"
-
-
-def _write_weights(
-    chain: Sequence[Layer], bodies: Sequence[Sized], folder: Path
-) -> None:
-    from safetensors.torch import save_file
-
-    tensors = {}
-    for layer, sized in zip(chain, bodies):
-        values = dict(layer.parameters) | dict(layer.buffers)
-        for weight in sized.own.body.weights:
-            value = values[weight.name].detach().float().contiguous()
-            key = TIED if weight.is_tied else f"{layer.name}.{weight.name}"
-            tensors[key] = value.reshape(weight.shape).clone()
-    save_file(tensors, folder / "init.safetensors")

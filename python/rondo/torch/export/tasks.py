@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from . import private
 from .cut import Kept, ancestors, bytes_of, choose_kept
 from .joint import Joint, Layer, Refusal
 
