@@ -19,8 +19,8 @@ TEST(Libtorch, SaysWhatToDoIfItIsNotThere) {
   EXPECT_NE(expected.find("set RONDO_LIBTORCH to the folder torch/lib"),
             std::string::npos);
 
-  Tensor tensor{};
-  Tensor *result = nullptr;
+  rondo::torch::Tensor tensor{};
+  rondo::torch::Tensor *result = nullptr;
   LibtorchCall call("aoti_torch_cpu_cummax");
   EXPECT_EQ(call.as<int32_t (*)(void *)>(), nullptr);
   EXPECT_EQ(call.tensor(&tensor), nullptr);
