@@ -394,7 +394,8 @@ def _refuse_operations(layer: Layer, module: GraphModule) -> None:
             raise Refusal(
                 f"{place(layer.name, module_path)}: {node.target} gives {value.dtype}: on the CPU "
                 "layers compute in fp32; convert the module with float(), leave out "
-                "autocast, and write complex numbers as pairs"
+                "autocast, and write complex numbers as pairs, such as the cosines and sines of "
+                "rotary positions"
             )
 
 
