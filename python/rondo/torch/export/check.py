@@ -12,7 +12,7 @@ from typing import Sequence
 
 import torch
 
-from .joint import Layer, Refusal, staged
+from .layer import Layer, Refusal, staged
 from .library import PROBED, write_contents
 from .random_numbers import HashedRandom
 from .tasks import Body, Place, Region, aligned, data_place, edge_places

@@ -11,7 +11,7 @@ import torch
 
 from . import libtorch
 from .compile import Compiled, level
-from .joint import Layer, staged
+from .layer import Layer, staged
 from .tasks import ALIGNMENT, Body, Placed, Task, aligned
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from . import libtorch
 from .build import MissingFunctions, make_program
 from .calls import operation_of, place
 from .compile import Compiled, operations_of
-from .joint import Layer, Refusal
+from .layer import Layer, Refusal
 from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
 from .mlir import Exported
 from .tasks import Task

@@ -11,7 +11,7 @@ import torch
 
 from .check import Agreement
 from .compile import level, operations_of
-from .joint import Layer
+from .layer import Layer
 from .model import Model
 from .sizes import Sized
 from .tasks import TIED

@@ -9,7 +9,7 @@ from typing import Mapping, Sequence
 import torch
 
 from .data import Data
-from .joint import Layer, Refusal, Shared
+from .layer import Layer, Refusal, Shared
 from .tasks import TIED
 
 

@@ -16,7 +16,8 @@ from .check import check_layer
 from .compile import compile_tasks, compiled_task
 from .cut import RECOMPUTE
 from .data import Data, read_data, resized
-from .joint import Layer, Refusal, trace
+from .joint import trace
+from .layer import Layer, Refusal
 from .library import Glue, plan
 from .mlir import Exported, Stage, model_text
 from .model import Model

@@ -9,7 +9,8 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 
 from .cut import Kept, ancestors, bytes_of, choose_kept
-from .joint import Joint, Layer, Refusal
+from .joint import Joint
+from .layer import Layer, Refusal
 
 ALIGNMENT = 64
 
