@@ -5,7 +5,6 @@
 
 #include "runtime/torch/tensor.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -90,7 +89,6 @@ Library &library() {
   return library;
 }
 
-/// As many dimensions as a tensor of Rondo's.
 constexpr int32_t deviceCpu = 0, deviceIndex = -1, layoutStrided = 0;
 
 } // namespace
@@ -104,8 +102,7 @@ const char *openLibtorch(const char *folder, uint64_t version) {
   return library().fault.empty() ? nullptr : library().fault.c_str();
 }
 
-LibtorchCall::LibtorchCall(const char *name) : name(name), function(nullptr) {
-  tensors.fill(nullptr);
+LibtorchCall::LibtorchCall(const char *name) : name(name) {
   Library &torch = library();
   if (!torch.fault.empty()) {
     fail(torch.fault);
@@ -122,43 +119,42 @@ LibtorchCall::LibtorchCall(const char *name) : name(name), function(nullptr) {
 }
 
 LibtorchCall::~LibtorchCall() {
-  for (int32_t t = 0; t < numTensors; ++t)
-    if (tensors[t])
-      library().destroy(tensors[t]);
+  for (const std::vector<LibtorchTensor *> &group : handles)
+    for (LibtorchTensor *tensor : group)
+      if (tensor)
+        library().destroy(tensor);
 }
 
-LibtorchTensor **LibtorchCall::take() {
-  if (numTensors == maxTensors) {
+LibtorchTensor **LibtorchCall::take(int64_t count) {
+  return handles.emplace_back(count, nullptr).data();
+}
+
+LibtorchTensor *LibtorchCall::make(const Tensor *tensor) {
+  LibtorchTensor *made = nullptr;
+  if (tensor && function &&
+      library().create(tensor->data(), tensor->numDims, tensor->sizes,
+                       tensor->strides, 0, tensor->dtype, deviceCpu,
+                       deviceIndex, &made, layoutStrided, nullptr, 0) != 0)
     isValid = false;
-    // Its value is not used: finish() fails.
-    --numTensors;
-  }
-  return &tensors[numTensors++];
+  return made;
 }
 
 LibtorchTensor *LibtorchCall::tensor(Tensor *tensor) {
-  if (!tensor || !function)
-    return nullptr;
-  LibtorchTensor **made = take();
-  if (library().create(tensor->data(), tensor->numDims, tensor->sizes,
-                       tensor->strides, 0, tensor->dtype, deviceCpu,
-                       deviceIndex, made, layoutStrided, nullptr, 0) != 0)
-    isValid = false;
-  return *made;
+  return *take(1) = make(tensor);
 }
 
 LibtorchTensor **LibtorchCall::optional(Tensor **tensor) {
   if (!tensor || !*tensor)
     return nullptr;
-  LibtorchTensor **place = tensors.data() + numTensors;
-  this->tensor(*tensor);
+  LibtorchTensor **place = take(1);
+  *place = make(*tensor);
   return place;
 }
 
 LibtorchTensor **LibtorchCall::list(Tensor *const *tensors, int64_t count) {
-  LibtorchTensor **first = this->tensors.data() + numTensors;
+  LibtorchTensor **first = take(count);
   for (int64_t t = 0; t < count; ++t)
-    tensor(tensors[t]);
+    first[t] = make(tensors[t]);
   return first;
 }
 
@@ -166,9 +162,8 @@ LibtorchTensor **LibtorchCall::result(Tensor **handle) {
   // A result that is not wanted has no place.
   if (!handle)
     return nullptr;
-  LibtorchTensor **place = take();
-  results[numResults++] = {place, handle};
-  return place;
+  results.push_back({take(1), handle});
+  return results.back().from;
 }
 
 /// A copy of one of PyTorch's tensors in a planned allocation; null if there is
@@ -193,12 +188,11 @@ int32_t LibtorchCall::finish(int32_t status) {
   if (!function)
     return 1;
   if (status != 0 || !isValid) {
-    const char *why = isValid ? torch.lastError() : "it has too many tensors";
+    const char *why = torch.lastError();
     return fail(std::string(name) +
-                " of libtorch: " + (why ? why : "it failed"));
+                " of libtorch: " + (why && *why ? why : "it failed"));
   }
-  for (int32_t r = 0; r < numResults; ++r) {
-    const Result &result = results[r];
+  for (const Result &result : results) {
     *result.to = *result.from ? copyOf(torch, *result.from) : nullptr;
     if (*result.from && !*result.to)
       return failMemory(name);

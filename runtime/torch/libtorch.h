@@ -12,9 +12,9 @@
 #ifndef RONDO_RUNTIME_TORCH_LIBTORCH_H
 #define RONDO_RUNTIME_TORCH_LIBTORCH_H
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <vector>
 
 namespace rondo::torch {
 
@@ -48,20 +48,18 @@ public:
   int32_t finish(int32_t status);
 
 private:
-  static constexpr int32_t maxTensors = 64;
-
-  LibtorchTensor **take();
+  /// Handles of PyTorch's tensors that stay where they are.
+  LibtorchTensor **take(int64_t count);
+  LibtorchTensor *make(const Tensor *tensor);
 
   const char *name;
-  void *function;
-  std::array<LibtorchTensor *, maxTensors> tensors;
-  int32_t numTensors = 0;
+  void *function = nullptr;
+  std::deque<std::vector<LibtorchTensor *>> handles;
   struct Result {
     LibtorchTensor **from;
     Tensor **to;
   };
-  std::array<Result, maxTensors> results;
-  int32_t numResults = 0;
+  std::vector<Result> results;
   bool isValid = true;
 };
 
