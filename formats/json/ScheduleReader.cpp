@@ -3,6 +3,7 @@
 
 #include "formats/json/ScheduleReader.h"
 
+#include "formats/json/Documents.h"
 #include "formats/json/LinkMessages.h"
 #include "formats/json/ScheduleMetadata.h"
 #include "kinds/Counts.h"
@@ -18,16 +19,17 @@ namespace {
 
 constexpr StringRef requiredKeys[] = {"format", "problem", "ranks"};
 constexpr StringRef optionalKeys[] = {
-    "link_order",        "family",         "objective",  "makespan_ns",
-    "span_ns",           "lower_bound_ns", "bound",      "proven_optimal",
-    "peak_memory_bytes", "search",         "provenance", "overlap",
-    "weight_copies",     "delay",          "clip",       "norm_delay",
-    "versions",          "accumulate"};
+    "link_order",        "family",         "objective",      "makespan_ns",
+    "span_ns",           "lower_bound_ns", "bound",          "proven_optimal",
+    "peak_memory_bytes", "search",         "provenance",     "overlap",
+    "weight_copies",     "delay",          "clip",           "norm_delay",
+    "versions",          "copy_order",     "peak_host_bytes", "accumulate"};
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit"};
 /// Part of version 2 alone.
 constexpr StringRef version2Keys[] = {
-    "weight_copies", "delay", "clip", "norm_delay", "versions", "accumulate"};
+    "weight_copies", "delay",      "clip",            "norm_delay",
+    "versions",      "copy_order", "peak_host_bytes", "accumulate"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -80,11 +82,12 @@ std::string laterElement(const Value &value, std::string &storage) {
 }
 
 /// The actions that a schedule may name, for messages.
-std::string knownActions(const Problem &problem, bool isStep) {
+std::string knownActions(const Problem &problem, bool isOfMicrobatch) {
   const std::string stages = countOf(problem.numStages(), "stage");
-  return isStep
-             ? stages + " with " + countOf(problem.iterations, "step") + " each"
-             : stages + " and " + countOf(problem.microbatches, "micro-batch");
+  return isOfMicrobatch
+             ? stages + " and " + countOf(problem.microbatches, "micro-batch")
+             : stages + " with " + countOf(problem.iterations, "step") +
+                   " each";
 }
 
 /// `0>1`, as two different ranks of the problem.
@@ -129,9 +132,12 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                             : ""));
     return TextFault("action " + value.excerpt() +
                      " is not an action: expected STAGE, then F, I, W, B or "
-                     "R, then MICRO-BATCH, such as \"0F3\"");
+                     "R, then MICRO-BATCH, such as \"0F3\"" +
+                     (isVersion2 ? ", or STAGE, then STEP, then ITERATION, "
+                                   "such as \"0STEP0\""
+                                 : ""));
   }
-  const bool isTask = kind->isTask();
+  const bool isTask = kind->isTask(), isCopy = kind->isCopy();
   if ((!isTask || kind->kind == ActionKind::Recompute) && !isVersion2)
     return TextFault("action " + value.excerpt() + ": kind " + kind->code +
                      " is part of rondo-schedule/2, but this is "
@@ -145,14 +151,17 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                      std::to_string(count) + " micro-batches; at most " +
                      std::to_string(maxCount) + " go into one task");
   // Rule S9 checks the numbers of gathers and reductions.
-  const int64_t most = isTask               ? problem.microbatches
+  const int64_t most = isTask || isCopy     ? problem.microbatches
                        : kind->movesState() ? maxMicrobatches
                                             : problem.iterations;
   if (stage >= problem.numStages() || index + count > most)
     return TextFault(FaultKind::TextIncomplete,
-                     text->str() + " is not a " + (isTask ? "task" : "step") +
+                     text->str() + " is not a " +
+                         (isTask   ? "task"
+                          : isCopy ? "copy"
+                                   : "step") +
                          " of the problem, which has " +
-                         knownActions(problem, !isTask));
+                         knownActions(problem, isTask || isCopy));
   action = Action(kind->kind,
                   problem.replicas.numberOn(static_cast<int32_t>(stage), rank),
                   index);
@@ -161,6 +170,8 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
 }
 
 std::optional<TextFault> ScheduleText::readKeys() {
+  if (auto fault = checkIsObject(object, "rondo-schedule"))
+    return fault;
   bool isInfeasible = infeasible().has_value();
   std::optional<Value> named = findMember(object, "format");
   isVersion2 = named && named->string() == "rondo-schedule/2";

@@ -93,7 +93,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     messages.emplace(problem);
   const bool isVersion2 = problem.replicas.isReplicated() ||
                           hasRecomputation(problem) || schedule.hasSteps() ||
-                          schedule.hasCounts() || problem.isUneven() ||
+                          schedule.hasCounts() || schedule.hasCopies() ||
+                          problem.isUneven() ||
                           !schedule.accumulation.empty() ||
                           (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
@@ -108,6 +109,14 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     if (!schedule.linkOrders.empty())
       json.attributeObject("link_order",
                            [&] { writeLinkOrders(json, schedule, *messages); });
+    if (!schedule.copyOrders.empty())
+      json.attributeObject("copy_order", [&] {
+        for (const auto &[link, actions] : schedule.copyOrders) {
+          json.attributeBegin(std::to_string(link));
+          writeActions(json, actions, problem.replicas);
+          json.attributeEnd();
+        }
+      });
     if (isIndexOrder(schedule.accumulation) && !schedule.accumulation.empty())
       json.attribute("accumulate", "index");
     else if (!schedule.accumulation.empty())
@@ -139,6 +148,11 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
       for (int64_t bytes : simulation.peakBytes)
         json.value(bytes);
     });
+    if (!simulation.peakHostBytes.empty())
+      json.attributeArray("peak_host_bytes", [&] {
+        for (int64_t bytes : simulation.peakHostBytes)
+          json.value(bytes);
+      });
     if (problem.iterations > 1 && !simulation.startNs.empty()) {
       const auto versions = analyzeVersions(problem, schedule, simulation);
       if (versions)

@@ -246,9 +246,16 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
     if (!groups)
       return std::move(groups.fault());
     const RankGroups &found = *groups;
-    FamilyResult result = generate(choice, found.groupProblem());
+    const Problem ofGroups = found.groupProblem();
+    FamilyResult result = generate(choice, ofGroups);
     if (result)
       return found.spread(*result);
+    if (result.fault().kind == FaultKind::FewForTwoVersions &&
+        found.roundSize() > 1)
+      return makeFault<FaultKind::FewRoundsForTwoVersions>(
+          choice.family->name, ofGroups.microbatchesEach(), found.roundSize(),
+          problem.numStages(),
+          int64_t(problem.numStages()) * found.roundSize());
     if (problem.replicas.isReplicated())
       return makeFault<FaultKind::OfGroups>(describe(result.fault()));
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/model/CopyCheck.h"
 #include "schedule/model/Problem.h"
 
 #include <algorithm>
@@ -184,7 +185,8 @@ Found checkCostsOf(const Problem &problem, int32_t h, int64_t microbatch) {
     if (cost.acquireBytes < 0)
       return costFault<FaultKind::BytesBelowZero>(action, cost.acquireBytes);
     const bool isUnused =
-        traits.movesState() && !problem.replicas[h].isSharded();
+        traits.isCopy() ? !problem.hostMemory.mayCopy(h)
+                        : traits.movesState() && !problem.replicas[h].isSharded();
     if (!isUnused && cost.lane != traits.lane)
       return costFault<FaultKind::NotOnItsLane>(
           action, static_cast<int64_t>(cost.lane),
@@ -428,9 +430,9 @@ Found checkRecomputation(const Problem &problem) {
 } // namespace
 
 std::optional<Fault> Problem::check() const {
-  for (auto rule :
-       {checkSizes, checkIterations, checkPlaces, checkShards, checkCosts,
-        checkLinks, checkNics, checkEdges, checkRecomputation, checkSums})
+  for (auto rule : {checkSizes, checkIterations, checkPlaces, checkShards,
+                    checkHostMemory, checkCosts, checkCopies, checkLinks,
+                    checkNics, checkEdges, checkRecomputation, checkSums})
     if (Found fault = rule(*this))
       return fault;
   return std::nullopt;

@@ -55,9 +55,19 @@ int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
     if (isModule && arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " is for a rondo-schedule; a .mlir file has its plan");
-  if (!isModule)
-    return readScheduleFile(path, arguments.number("line", 0),
-                            arguments.text("problem"), schedule);
+  if (!isModule) {
+    if (int code = readScheduleFile(path, arguments.number("line", 0),
+                                    arguments.text("problem"), schedule))
+      return code;
+    if (!exporter.hasCopies)
+      for (Action action : schedule.schedule.all())
+        if (action.traits().isCopy())
+          return reportError(path + ": " +
+                             actionName(action, schedule.problem) +
+                             " copies activations to or from the host, which " +
+                             exporter.name + " cannot state yet");
+    return Success;
+  }
   const std::string name = arguments.text("schedule"),
                     costs = arguments.text("costs");
   return is_contained(exporter.needs, exchange::Part::Schedule)
@@ -173,6 +183,13 @@ int run(const Arguments &arguments) {
     return code;
   for (const std::string &note : notes)
     reportNote(note);
+  if (exporter->who && source.plan &&
+      any_of(source.plan.getStages(),
+             [](pipe::StageOp stage) { return stage.shardsMomentsAlone(); }))
+    reportNote(Twine("sharded<moments> is left out: each replica of ") +
+               exporter->who +
+               " keeps all moments unless the tool's own option for ZeRO-1 "
+               "is given");
   if (schedule.problem.iterations > 1 && problemOutput.empty() &&
       isModuleFile(path))
     reportNote("iterations overlap, so the orders are of a window of " +

@@ -306,16 +306,21 @@ int Session::reportErrorOf(const Problem &problem, const Twine &message,
 }
 
 int Session::reportNoSchedule(const Problem &problem,
-                              ArrayRef<std::string> reasons) {
+                              ArrayRef<std::string> reasons,
+                              ArrayRef<FamilyChoice> choices) {
   constexpr size_t maxShown = 4;
   std::string text = reasons.empty() ? "no schedule" : "no schedule: ";
   text += join(reasons.take_front(maxShown), "; ");
   if (reasons.size() > maxShown)
     text += "; " + std::to_string(reasons.size() - maxShown) + " more";
+  std::string policy = "pipedream";
+  for (const FamilyChoice &choice : choices)
+    if (choice.family->policy)
+      policy = choice.family->policy;
   const std::string command = problem.iterations > 1
                                   ? " --iterations " +
                                         std::to_string(problem.iterations) +
-                                        " --policy pipedream"
+                                        " --policy " + policy
                                   : "";
   return reportErrorOf(problem, text + "; `rondo search FILE" + command +
                                     "` searches for an order of any stages");

@@ -7,6 +7,7 @@
 #include "dialect/Pipe.h"
 #include "lowering/Lowering.h"
 #include "passes/Passes.h"
+#include "schedule/families/Family.h"
 #include "schedule/model/Problem.h"
 #include "tools/driver/Terminal.h"
 
@@ -88,9 +89,10 @@ public:
   int reportErrorOf(const Problem &problem, const llvm::Twine &message,
                     const std::optional<Fault> &fault = std::nullopt);
   /// Reports that none of several schedules applies to the problem, and why;
-  /// no reasons: they have been printed.
+  /// no reasons: they have been printed. `choices`: the families among them.
   int reportNoSchedule(const Problem &problem,
-                       llvm::ArrayRef<std::string> reasons);
+                       llvm::ArrayRef<std::string> reasons,
+                       llvm::ArrayRef<FamilyChoice> choices = {});
 
 private:
   /// A file's text, and what prints its lines.
