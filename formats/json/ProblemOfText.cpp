@@ -318,10 +318,15 @@ void Builder::setUneven() {
   std::vector<Cost> costs;
   std::vector<int64_t> bytes;
   unevenCosts.resize(unevenCosts.empty() ? 0 : problem.numReplicas());
+  // Copies are the same for all micro-batches.
+  const auto isCopy = [](int column) {
+    return column == costColumn(ActionKind::Save) ||
+           column == costColumn(ActionKind::Load);
+  };
   for (const auto &[replica, rows] : llvm::enumerate(unevenCosts))
     for (int column = 0; column < numCostColumns; ++column)
       for (int64_t i = 0; i < count; ++i)
-        costs.push_back(rows.empty()
+        costs.push_back(rows.empty() || isCopy(column)
                             ? problem.costs[replica * numCostColumns + column]
                             : rows[i][column]);
   const bool isAny =

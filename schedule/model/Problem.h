@@ -356,7 +356,8 @@ struct Problem {
   /// of its shared link. Nothing if the rank has no host link.
   std::optional<int64_t> copyNs(int32_t rank, int64_t bytes) const;
   /// Bytes of a micro-batch that a replica holds from the end of F until the
-  /// task that LOAD is for: the limit of what SAVE frees.
+  /// task that LOAD is for: the limit of what SAVE frees. Of the smallest
+  /// micro-batch if they differ.
   int64_t copyableBytes(int32_t replica, LoadBefore before) const;
   /// Sets costs and bytes by micro-batch, in the form of `unevenCosts` and
   /// `unevenBytes`; either may be empty. Where all micro-batches are equal,

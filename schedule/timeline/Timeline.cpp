@@ -73,12 +73,11 @@ private:
     int64_t held = 0;
     for (const auto &[ns, isStart, i] : events) {
       TimelineTask &task = timeline.tasks[i];
-      const Cost &cost = problem.cost(task.action.subject, task.action.kind());
-      const auto count = static_cast<int64_t>(task.action.count);
+      const Cost cost = problem.costOf(task.action);
       if (isStart)
-        task.heldBytes = held += cost.acquireBytes * count;
+        task.heldBytes = held += cost.acquireBytes;
       else
-        task.leftBytes = held -= cost.releaseBytes * count;
+        task.leftBytes = held -= cost.releaseBytes;
     }
   }
 

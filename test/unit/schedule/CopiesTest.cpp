@@ -332,6 +332,34 @@ TEST(Copies, SharesOfReplicas) {
   EXPECT_EQ(problem.cost(1, ActionKind::Load).ns, 12);
 }
 
+TEST(Copies, MicrobatchesThatDiffer) {
+  // F of micro-batch 1 takes 6 bytes, of which 4 may leave.
+  Problem problem = twoRanks(6);
+  std::vector<Cost> costs;
+  for (const Cost &cost : problem.costs)
+    costs.insert(costs.end(), 2, cost);
+  const auto of = [&](ActionKind kind) -> Cost & {
+    return costs[costColumn(kind) * 2 + 1];
+  };
+  of(ActionKind::Forward).acquireBytes = 6;
+  of(ActionKind::WeightGrad).releaseBytes = 6;
+  of(ActionKind::Backward).releaseBytes = 6;
+  problem.setUneven(costs, {});
+  // Times and memory are counted, but no reader accepts it yet.
+  const auto fault = problem.check();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::CopiesOfUneven);
+  EXPECT_EQ(problem.copyableBytes(0, LoadBefore::InputGrad), 4);
+  // F1 needs all 6 bytes: it awaits SAVE0. LOAD0 needs those of SAVE1.
+  EXPECT_EQ(waitsOf(problem, withRank1(bothCopied)),
+            "0SAVE0 0F0; 0F1 0SAVE0; 0SAVE1 0F1; 0LOAD0 0SAVE0 0SAVE1; "
+            "0I0 0LOAD0; 0LOAD1 0W0; 0I1 0LOAD1");
+  EXPECT_EQ(verdict(problem, withRank1(bothCopied)), "");
+  EXPECT_EQ(verdict(problem, withRank1("0F0 0F1 0SAVE0 0LOAD0 0I0 0W0 0I1 "
+                                       "0W1")),
+            "rank 0 holds 10 bytes at 0F1, 4 more than its 6 [S5]");
+}
+
 /// A random legal list of one rank: `m` micro-batches, some copied.
 std::vector<Action> randomList(std::mt19937 &random, int32_t m) {
   std::vector<std::vector<Action>> chains;
