@@ -115,7 +115,7 @@ FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
 static LogicalResult checkHasOps(ActionRange actions, int32_t numReplicas,
                                  ScheduleOp op) {
   for (Action action : actions)
-    if (!action.traits().hasCost() ||
+    if (!action.traits().hasCost() || action.traits().isCopy() ||
         action.subject >= static_cast<uint64_t>(numReplicas) ||
         (action.count != 1 && action.kind() != ActionKind::Backward))
       return op.emitError() << "the schedule holds " << actionName(action)

@@ -396,7 +396,7 @@ std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
 static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
   StringRef name = state.name.getStringRef();
   for (const rondo::ActionTraits &traits : rondo::actionTable.rows)
-    if (!traits.isImplemented &&
+    if ((!traits.isImplemented || traits.isCopy()) &&
         name == ("pipe." + Twine(traits.keyword)).str())
       return parser.emitError(parser.getNameLoc())
              << "'" << name << "' is reserved, but not implemented yet";

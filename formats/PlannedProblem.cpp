@@ -41,6 +41,9 @@ std::string rondo::whyNoPlan(const Problem &problem) {
            " --policy NAME -o OUT.mlir` writes such a schedule of a plan";
   if (!problem.hosts.empty())
     return "it states costs of the host, which a plan does not have";
+  if (problem.hostMemory.hasCopies())
+    return "its stages copy activations to their hosts (SAVE, LOAD), which a "
+           "plan cannot state yet";
   for (int32_t s = 0; s < problem.numStages(); ++s)
     if (std::string why = whyNoCosts(problem, s); !why.empty())
       return why;

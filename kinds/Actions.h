@@ -43,7 +43,8 @@ enum class ActionKind : uint8_t {
   Await,
   /// The optimizer's step.
   Step,
-  /// Save copies saved activations to another memory; Load copies them back.
+  /// Save copies activations of a micro-batch to the host's memory; Load copies
+  /// them back.
   Save,
   Load,
 };
@@ -52,9 +53,15 @@ inline constexpr int numActionKinds = static_cast<int>(ActionKind::Load) + 1;
 /// Number of kinds that fit in the kind field of an action.
 inline constexpr int maxActionKinds = 64;
 
-/// A rank does one thing at a time on each of its lanes.
-enum class Lane : uint8_t { Compute, Collective, Copy };
-inline constexpr int numLanes = 3;
+/// Whether a kind copies activations between a device and its host.
+constexpr bool isCopy(ActionKind kind) {
+  return kind == ActionKind::Save || kind == ActionKind::Load;
+}
+
+/// A rank does one thing at a time on each of its lanes. With a half-duplex
+/// host link, all its copies are on CopyOut. Messages occupy links, not lanes.
+enum class Lane : uint8_t { Compute, Collective, CopyOut, CopyIn };
+inline constexpr int numLanes = 4;
 
 /// The meaning of an action's `subject`.
 enum class Subject : uint8_t { Replica, Edge, Collective };
@@ -84,7 +91,9 @@ enum class MessageKind : uint8_t {
 /// Bit set of the tasks that are done for one micro-batch of a stage.
 using Done = uint8_t;
 inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
-                      weightGradDone = 4, recomputeDone = 8, tasksDone = 15;
+                      weightGradDone = 4, recomputeDone = 8, tasksDone = 15,
+                      saveDone = 16, loadDone = 32,
+                      copiesDone = saveDone | loadDone;
 
 /// A list of at most four buffers.
 struct BufferList {
@@ -126,14 +135,16 @@ struct ActionTraits {
   BufferList takes, releases;
 
   /// Whether a schedule orders it and the cost table has a column for it: a
-  /// task, a step, or an action that moves sharded state.
+  /// task, a step, a copy, or an action that moves sharded state.
   constexpr bool hasCost() const {
     return isImplemented && subject == Subject::Replica;
   }
   /// Whether it runs a stage on a micro-batch.
   constexpr bool isTask() const {
-    return hasCost() && index == IndexMeaning::Microbatch;
+    return hasCost() && index == IndexMeaning::Microbatch && !isCopy();
   }
+  /// Whether it copies activations between a device and its host.
+  constexpr bool isCopy() const { return rondo::isCopy(kind); }
   /// Whether it gathers, frees or reduces sharded state of a group.
   constexpr bool movesState() const { return index == IndexMeaning::Unit; }
 
@@ -251,8 +262,8 @@ inline constexpr ActionTraits knownActions[] = {
                   3},
                  {{B::Checkpoints}, 1})
         .implemented("R"),
-    row(K::Send, "send").on(Subject::Edge, Lane::Copy).implemented(),
-    row(K::Recv, "recv").on(Subject::Edge, Lane::Copy).implemented(),
+    row(K::Send, "send").on(Subject::Edge, Lane::Compute).implemented(),
+    row(K::Recv, "recv").on(Subject::Edge, Lane::Compute).implemented(),
     row(K::Unshard, "unshard")
         .named("UNSHARD")
         .on(Subject::Replica, Lane::Collective)
@@ -281,12 +292,16 @@ inline constexpr ActionTraits knownActions[] = {
         .implemented(),
     row(K::Save, "save")
         .named("SAVE")
-        .on(Subject::Replica, Lane::Copy)
-        .repeatable(),
+        .on(Subject::Replica, Lane::CopyOut)
+        .progress(forwardDone, saveDone)
+        .implemented(),
+    // If a schedule has it, one of R, I and W of the micro-batch needs it in
+    // addition.
     row(K::Load, "load")
         .named("LOAD")
-        .on(Subject::Replica, Lane::Copy)
-        .repeatable(),
+        .on(Subject::Replica, Lane::CopyIn)
+        .progress(saveDone, loadDone)
+        .implemented(),
 };
 static_assert(sizeof knownActions / sizeof *knownActions == numActionKinds,
               "every kind has a row");
@@ -357,9 +372,9 @@ inline constexpr int numTaskKinds = countTaskKinds();
 
 } // namespace detail
 
-/// A second numbering of the kinds with a cost, computed without a table lookup
-/// and dense, so that tables indexed by it are small: tasks by kind, then Step,
-/// then Unshard, Reshard and ReduceGrad.
+/// A second numbering of the kinds with a cost, apart from copies, computed
+/// without a table lookup and dense, so that tables indexed by it are small:
+/// tasks by kind, then Step, then Unshard, Reshard and ReduceGrad.
 inline constexpr int numWorkKinds = detail::numTaskKinds + 4;
 constexpr int workNumber(ActionKind kind) {
   const int number = static_cast<int>(kind);

@@ -1,4 +1,4 @@
-//===- VerifyScheduled.cpp - Rules S1 to S9 -------------------------------===//
+//===- VerifyScheduled.cpp - Rules S1 to S12 ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kinds/Counts.h"

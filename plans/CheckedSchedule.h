@@ -14,7 +14,7 @@
 namespace rondo::pipe {
 
 /// The analysis of a pipe.schedule: its order as a value, the first of the
-/// rules S1 to S9 that it breaks, and how it runs. Verifying, lowering and
+/// rules S1 to S12 that it breaks, and how it runs. Verifying, lowering and
 /// predicting share one expansion and one simulation. A pass that changes the
 /// schedule, its plan, its model or its cluster must not preserve it.
 class CheckedSchedule {

@@ -111,6 +111,18 @@ std::string Explanation::reasonOf(const PathStep &step) const {
   if (task.waitedFor == WaitedFor::Task)
     return "its rank runs " +
            actionName(timeline.tasks[task.waited].action, problem) + " first";
+  if (task.waitedFor == WaitedFor::HostLink)
+    return "its host link carries " +
+           actionName(timeline.tasks[task.waited].action, problem) +
+           " of rank " + std::to_string(timeline.tasks[task.waited].rank) +
+           " first";
+  if (task.waitedFor == WaitedFor::Copy) {
+    const Action awaited = timeline.tasks[task.waited].action;
+    const bool isOwn = awaited.subject == task.action.subject &&
+                       awaited.index == task.action.index;
+    return (isOwn ? "needs " : "needs the memory that is free after ") +
+           actionName(awaited, problem);
+  }
   return "begins the iteration";
 }
 
@@ -147,7 +159,7 @@ void Explanation::writeText(raw_ostream &os) const {
   slacks.print(os);
   if (!hasSlack && !path.empty())
     os << "slack is not known where ranks share NICs or the state of "
-          "stages\n";
+          "stages, or copy to their hosts\n";
   os << name << ": what would make it faster\n";
   Table gains;
   gains.add({"change", "makespan", "gain", "compared with"});

@@ -47,6 +47,7 @@ const char *colorOf(char letter) {
   case 'W':
     return "\x1b[30;48;5;151m";
   case 'S':
+  case 'L':
     return "\x1b[30;48;5;250m";
   default:
     return "\x1b[30;48;5;216m";
@@ -60,8 +61,9 @@ struct Row {
   bool hasShortStep = false;
 };
 
+/// The tasks of a rank on a lane.
 Row makeRow(const Problem &problem, const Timeline &timeline,
-            const Scale &scale, int32_t rank) {
+            const Scale &scale, int32_t rank, Lane lane) {
   Row row{std::string(scale.columns(), '.'), std::string(scale.columns(), ' ')};
   int64_t numStages = std::count_if(
       problem.replicas.begin(), problem.replicas.end(),
@@ -69,8 +71,8 @@ Row makeRow(const Problem &problem, const Timeline &timeline,
   for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
        ++i) {
     const TimelineTask &task = timeline.tasks[i];
-    // Gathers and reductions run while tasks do, and have rows of their own.
-    if (task.action.traits().movesState())
+    // Gathers and reductions run while tasks do, and have no rows.
+    if (task.action.traits().movesState() || task.lane != lane)
       continue;
     int64_t first = scale.column(task.startNs);
     int64_t end = scale.column(task.endNs);
@@ -83,20 +85,28 @@ Row makeRow(const Problem &problem, const Timeline &timeline,
     const ActionTraits &traits = task.action.traits();
     // A step has the letter S.
     const char letter = traits.code[0];
+    const bool isStep = task.action.kind() == ActionKind::Step;
     std::string label =
         numStages > 1
             ? actionName(task.action, problem)
             : traits.code + std::to_string(uint64_t(task.action.index));
     // An S next to the label of a task would read as part of it.
     if (static_cast<int64_t>(label.size()) > end - first) {
-      label = task.action.isTask() ? letter : shortStep;
-      row.hasShortStep |= !task.action.isTask();
+      label = isStep ? shortStep : letter;
+      row.hasShortStep |= isStep;
     }
     label.resize(end - first, '-');
     row.text.replace(first, label.size(), label);
     row.letters.replace(first, label.size(), label.size(), letter);
   }
   return row;
+}
+
+bool hasLane(const Timeline &timeline, int32_t rank, Lane lane) {
+  const auto begin = timeline.tasks.begin();
+  return std::any_of(
+      begin + timeline.rankBegin[rank], begin + timeline.rankBegin[rank + 1],
+      [&](const TimelineTask &task) { return task.lane == lane; });
 }
 
 std::string colored(const Row &row) {
@@ -131,9 +141,20 @@ std::string renderTimeline(const Problem &problem, const Timeline &timeline,
     }
     std::string name = std::to_string(rank);
     text += "rank " + std::string(digits - name.size(), ' ') + name + "|";
-    Row row = makeRow(problem, timeline, scale, rank);
-    text += (color ? colored(row) : row.text) + "|\n";
-    hasShortStep |= row.hasShortStep;
+    const auto addRow = [&](Lane lane) {
+      const Row row = makeRow(problem, timeline, scale, rank, lane);
+      text += (color ? colored(row) : row.text) + "|\n";
+      hasShortStep |= row.hasShortStep;
+    };
+    addRow(Lane::Compute);
+    // Copies to the host and back.
+    for (const auto &[lane, heading] :
+         {std::pair(Lane::CopyOut, "out"), {Lane::CopyIn, "in"}})
+      if (hasLane(timeline, rank, lane)) {
+        const std::string word = heading;
+        text += std::string(margin - 2 - word.size(), ' ') + word + "|";
+        addRow(lane);
+      }
   }
   std::string end = formatNs(timeline.makespanNs);
   int64_t gap = scale.columns() - static_cast<int64_t>(end.size());

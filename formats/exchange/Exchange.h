@@ -129,6 +129,8 @@ struct Exporter {
   /// If it orders one pipeline, which onePipeline() makes: the subject of
   /// messages, such as `PyTorch's schedules`. Else null.
   const char *who = nullptr;
+  /// It has copies to hosts (SAVE, LOAD).
+  bool hasCopies = false;
 };
 
 struct ImportOptions {

@@ -28,5 +28,7 @@ Exporter exchange::rondoScheduleExporter() {
           {Part::Schedule, Part::Times},
           {},
           write,
-          /*hasWindows=*/true};
+          /*hasWindows=*/true,
+          /*who=*/nullptr,
+          /*hasCopies=*/true};
 }

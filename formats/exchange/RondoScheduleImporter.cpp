@@ -89,6 +89,8 @@ Result<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
     fault = schedule.readRanks(result.problem, result.schedule);
   if (!fault)
     fault = schedule.readLinkOrders(result.problem, result.schedule);
+  if (!fault)
+    fault = schedule.readCopyOrders(result.problem, result.schedule);
   if (fault)
     return fail(describe(*fault));
   if (auto broken = checkSchedule(result.problem, result.schedule))

@@ -37,6 +37,7 @@ private:
                     int32_t firstReplica);
   void addVersions();
   Check addEdges();
+  Check addHostLinks();
   Check addLinks();
   Check addNics();
 
@@ -81,7 +82,8 @@ std::optional<TextFault> checkCap(const RankText &rank,
 
 std::optional<TextFault> Builder::addRanks() {
   const HostCosts none, all = text.host.value_or(none);
-  bool hasDevices = false, hasHosts = false;
+  bool hasDevices = false, hasHosts = false, hasHostCaps = false,
+       hasHostLinks = false;
   for (const auto &[index, rank] : llvm::enumerate(text.ranks)) {
     int64_t cap;
     if (auto fault = checkCap(rank, element("ranks", index), cap))
@@ -89,6 +91,10 @@ std::optional<TextFault> Builder::addRanks() {
     problem.memoryCaps.push_back(cap);
     problem.devices.push_back(rank.device.value_or(DeviceMemory{cap, 0}));
     problem.hosts.push_back(rank.host.value_or(all));
+    problem.hostMemory.caps.push_back(rank.hostMemoryBytes);
+    problem.hostMemory.links.push_back(rank.hostLink);
+    hasHostCaps |= rank.hostMemoryBytes != noMemoryCap;
+    hasHostLinks |= rank.hostLink.has_value();
     hasDevices |= rank.device.has_value();
     hasHosts |= !(problem.hosts.back() == none);
   }
@@ -96,6 +102,32 @@ std::optional<TextFault> Builder::addRanks() {
     problem.hosts.clear();
   if (!hasDevices)
     problem.devices.clear();
+  if (!hasHostCaps)
+    problem.hostMemory.caps.clear();
+  if (!hasHostLinks)
+    problem.hostMemory.links.clear();
+  return addHostLinks();
+}
+
+std::optional<TextFault> Builder::addHostLinks() {
+  HostMemory &host = problem.hostMemory;
+  if (!text.hostLinks.empty())
+    host.sharedOf.resize(text.ranks.size(), -1);
+  for (const auto &[number, link] : llvm::enumerate(text.hostLinks)) {
+    for (const auto &[index, rank] : llvm::enumerate(link.ranks)) {
+      const std::string where =
+          element(element("host_links", number) + ".ranks", index);
+      if (auto fault = checkRank(where, rank))
+        return fault;
+      int32_t &own = host.sharedOf[rank];
+      if (own >= 0)
+        return where + " is " + std::to_string(rank) +
+               ", which is on host_links[" + std::to_string(own) +
+               "] already; a rank is on at most one host link";
+      own = static_cast<int32_t>(number);
+    }
+    host.shared.push_back(link);
+  }
   return {};
 }
 
@@ -208,7 +240,9 @@ std::optional<TextFault> Builder::addStage(const StageText &stage,
     problem.recomputation.resize(problem.numReplicas(),
                                  Recomputation::FromCheckpoint);
   }
-  return setOwnCosts(stage, where, first);
+  if (auto fault = setOwnCosts(stage, where, first))
+    return fault;
+  return setCopies(stage, where, number, problem);
 }
 
 /// Stages that state none are synchronous, and their weights have no bytes.
@@ -227,6 +261,8 @@ std::optional<TextFault> Builder::addStages() {
     if (auto fault = addStage(stage, element("stages", index)))
       return fault;
   addVersions();
+  if (problem.hostMemory.hasCopies())
+    problem.hostMemory.loads.resize(problem.numReplicas());
   if (!problem.recomputation.empty())
     problem.recomputation.resize(problem.numReplicas());
   return addEdges();

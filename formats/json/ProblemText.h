@@ -20,6 +20,9 @@
 namespace rondo::json {
 
 struct RankText {
+  /// noMemoryCap: no cap.
+  int64_t hostMemoryBytes = noMemoryCap;
+  std::optional<HostLink> hostLink;
   /// Not stated: follows from the device.
   std::optional<int64_t> memoryBytes;
   std::optional<DeviceMemory> device;
@@ -35,11 +38,21 @@ struct ChainStageText {
 /// Bytes of a cost that a text leaves out.
 inline constexpr int64_t notStated = -1;
 
+/// The cost of SAVE or LOAD.
+struct CopyText {
+  /// Not stated: follows from the host link.
+  std::optional<int64_t> ns;
+  int64_t bytes = 0;
+  /// LOAD alone. Not stated: R where the stage recomputes, I elsewhere.
+  std::optional<LoadBefore> before;
+};
+
 /// Costs by kind.
 struct CostsText {
   CostRow row = {};
   /// [costColumn(kind)]: whether the text has the kind.
   std::array<bool, numCostColumns> has = {};
+  std::optional<CopyText> save, load;
 };
 
 struct ReplicaText {
@@ -85,6 +98,10 @@ struct NicText {
   int32_t server = -1;
 };
 
+struct HostLinkText : SharedHostLink {
+  std::vector<int64_t> ranks;
+};
+
 struct ProblemText {
   std::string name;
   int32_t microbatches = 0, iterations = 1;
@@ -96,6 +113,7 @@ struct ProblemText {
   std::optional<Link> link;
   std::vector<RankLinkText> links;
   std::vector<NicText> nics;
+  std::vector<HostLinkText> hostLinks;
   std::optional<HostCosts> host;
   std::optional<ChannelModel> channels;
   Objective objective = Objective::Makespan;
@@ -126,6 +144,16 @@ void writePolicy(llvm::json::OStream &json, const VersionPolicy &policy);
 std::optional<TextFault> setCosts(const CostsText &text,
                                   const std::string &where, bool isSharded,
                                   Cost *row);
+
+/// Lets the replicas of a stage copy, if its costs at `where` have SAVE and
+/// LOAD. Precondition: all else of the stage is set. Part of toProblem().
+std::optional<TextFault> setCopies(const StageText &text,
+                                   const std::string &where, int32_t stage,
+                                   Problem &problem);
+/// The costs of copies of replicas, added up, as a text states them: without
+/// times that follow from the host links.
+void writeCopies(const Problem &problem, const std::vector<int32_t> &replicas,
+                 CostsText &costs);
 
 /// Sets the costs of what sharded stages gather and reduce, of
 /// `parameter_bytes` each, from the links, unless the stage states their time.

@@ -23,7 +23,7 @@ CostsText costsOf(const Problem &problem, const EdgeTable &edges,
   CostsText costs;
   for (const ActionTraits &traits : actionTable.rows) {
     // The costs of moving sharded state follow from its bytes and the links.
-    if (!traits.hasCost() || traits.movesState())
+    if (!traits.hasCost() || traits.movesState() || traits.isCopy())
       continue;
     Cost &sum = costs.row[costColumn(traits.kind)];
     for (int32_t replica : replicas) {
@@ -37,6 +37,7 @@ CostsText costsOf(const Problem &problem, const EdgeTable &edges,
             ? problem.recomputes(replicas.front())
             : traits.isTask() || sum.ns != 0;
   }
+  writeCopies(problem, replicas, costs);
   return costs;
 }
 
@@ -125,6 +126,16 @@ std::vector<NicText> nicsOf(const Problem &problem) {
   return nics;
 }
 
+std::vector<HostLinkText> hostLinksOf(const Problem &problem) {
+  std::vector<HostLinkText> links;
+  for (const SharedHostLink &shared : problem.hostMemory.shared)
+    links.push_back({shared, {}});
+  for (int32_t rank = 0; !links.empty() && rank < problem.numRanks(); ++rank)
+    if (const int32_t link = problem.hostMemory.sharedLink(rank); link >= 0)
+      links[link].ranks.push_back(rank);
+  return links;
+}
+
 } // namespace
 
 ProblemText textOf(const Problem &problem) {
@@ -142,6 +153,9 @@ ProblemText textOf(const Problem &problem) {
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     RankText &own = text.ranks.emplace_back();
     own.memoryBytes = problem.memoryCaps[rank];
+    own.hostMemoryBytes = problem.hostMemory.cap(rank);
+    if (const HostLink *link = problem.hostMemory.link(rank))
+      own.hostLink = *link;
     if (!haveSameHost)
       own.host = hosts[rank];
     if (!problem.devices.empty())
@@ -160,6 +174,7 @@ ProblemText textOf(const Problem &problem) {
     std::tie(own.from, own.to) = pair;
   }
   text.nics = nicsOf(problem);
+  text.hostLinks = hostLinksOf(problem);
   text.channels = problem.channels;
   text.objective = problem.objective;
   return text;

@@ -161,10 +161,12 @@ template <typename T> struct Rows {
                   });
   }
 
-  /// A word of an enum.
-  template <typename Enum>
-  static Field<T> word(const char *name, Enum T::*member,
+  /// A word of an enum. `Member` is the enum or an optional one, of T or of a
+  /// base of it.
+  template <typename Enum, typename Member, typename Base>
+  static Field<T> word(const char *name, Member Base::*of,
                        std::vector<Word<Enum>> words) {
+    Member T::*member = of;
     std::vector<const char *> known;
     for (const Word<Enum> &word : words)
       if (word.use != Word<Enum>::Earlier)
@@ -185,7 +187,7 @@ template <typename T> struct Rows {
           return Check(place.wrong(value, list));
         });
     written(field, member,
-            [words](llvm::json::OStream &json, const Enum &value) {
+            [words](llvm::json::OStream &json, const Member &value) {
               for (const Word<Enum> &word : words)
                 if (word.use == Word<Enum>::Current && word.value == value)
                   json.value(word.name);

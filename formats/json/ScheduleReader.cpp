@@ -18,16 +18,17 @@ namespace {
 
 constexpr StringRef requiredKeys[] = {"format", "problem", "ranks"};
 constexpr StringRef optionalKeys[] = {
-    "link_order",        "family",         "objective",  "makespan_ns",
-    "span_ns",           "lower_bound_ns", "bound",      "proven_optimal",
-    "peak_memory_bytes", "search",         "provenance", "overlap",
-    "weight_copies",     "delay",          "clip",       "norm_delay",
-    "versions"};
+    "link_order",        "family",         "objective",      "makespan_ns",
+    "span_ns",           "lower_bound_ns", "bound",          "proven_optimal",
+    "peak_memory_bytes", "search",         "provenance",     "overlap",
+    "weight_copies",     "delay",          "clip",           "norm_delay",
+    "versions",          "copy_order",     "peak_host_bytes"};
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit"};
 /// Part of version 2 alone.
-constexpr StringRef version2Keys[] = {"weight_copies", "delay", "clip",
-                                      "norm_delay", "versions"};
+constexpr StringRef version2Keys[] = {
+    "weight_copies", "delay",      "clip",           "norm_delay",
+    "versions",      "copy_order", "peak_host_bytes"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -80,11 +81,12 @@ std::string laterElement(const Value &value, std::string &storage) {
 }
 
 /// The actions that a schedule may name, for messages.
-std::string knownActions(const Problem &problem, bool isStep) {
+std::string knownActions(const Problem &problem, bool isOfMicrobatch) {
   const std::string stages = countOf(problem.numStages(), "stage");
-  return isStep
-             ? stages + " with " + countOf(problem.iterations, "step") + " each"
-             : stages + " and " + countOf(problem.microbatches, "micro-batch");
+  return isOfMicrobatch
+             ? stages + " and " + countOf(problem.microbatches, "micro-batch")
+             : stages + " with " + countOf(problem.iterations, "step") +
+                   " each";
 }
 
 /// `0>1`, as two different ranks of the problem.
@@ -131,7 +133,7 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                      " is not an action: expected STAGE, then F, I, W, B or "
                      "R, then MICRO-BATCH, such as \"0F3\"");
   }
-  const bool isTask = kind->isTask();
+  const bool isTask = kind->isTask(), isCopy = kind->isCopy();
   if ((!isTask || kind->kind == ActionKind::Recompute) && !isVersion2)
     return TextFault("action " + value.excerpt() + ": kind " + kind->code +
                      " is part of rondo-schedule/2, but this is "
@@ -145,14 +147,17 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                      std::to_string(count) + " micro-batches; at most " +
                      std::to_string(maxCount) + " go into one task");
   // Rule S9 checks the numbers of gathers and reductions.
-  const int64_t most = isTask               ? problem.microbatches
+  const int64_t most = isTask || isCopy     ? problem.microbatches
                        : kind->movesState() ? maxMicrobatches
                                             : problem.iterations;
   if (stage >= problem.numStages() || index + count > most)
     return TextFault(FaultKind::TextIncomplete,
-                     text->str() + " is not a " + (isTask ? "task" : "step") +
+                     text->str() + " is not a " +
+                         (isTask   ? "task"
+                          : isCopy ? "copy"
+                                   : "step") +
                          " of the problem, which has " +
-                         knownActions(problem, !isTask));
+                         knownActions(problem, isTask || isCopy));
   action = Action(kind->kind,
                   problem.replicas.numberOn(static_cast<int32_t>(stage), rank),
                   index);
@@ -357,6 +362,63 @@ ScheduleText::readLinkOrders(const Problem &problem, Schedule &schedule) const {
     if (std::optional<TextFault> fault = order.finish())
       return fault;
     schedule.linkOrders[*pair] = std::move(order.tasks);
+  }
+  return std::nullopt;
+}
+
+/// A copy of a copy order, as that of a replica on the host link. `named` has
+/// the actions before it. Where several replicas copy the micro-batch over the
+/// link, the first mention is the lowest's, the next one the next one's.
+static Action onHostLink(const Problem &problem, int32_t link, Action action,
+                         llvm::ArrayRef<Action> named) {
+  const int32_t stage =
+      problem.replicas[static_cast<int32_t>(action.subject)].stage;
+  const ReplicaRange replicas = problem.replicas.of(stage);
+  for (const Replica &replica : replicas) {
+    const Action own(action.kind(),
+                     problem.replicas.numberOf(stage, replica.index),
+                     action.index);
+    if (problem.hostMemory.sharedLink(replica.rank) == link &&
+        replica.takes(action.index) &&
+        (replicas.size() == 1 || !llvm::is_contained(named, own)))
+      return own;
+  }
+  return action;
+}
+
+std::optional<TextFault>
+ScheduleText::readCopyOrders(const Problem &problem, Schedule &schedule) const {
+  const Value *orders = fields.find("copy_order");
+  if (!orders)
+    return std::nullopt;
+  if (!orders->isObject())
+    return "copy_order is not an object";
+  const auto links = static_cast<int64_t>(problem.hostMemory.shared.size());
+  std::string storage;
+  Members members(*orders);
+  while (std::optional<Member> member = members.next()) {
+    const std::string where = "copy_order[" + quoted(member->key) + "]";
+    StringRef name = member->key;
+    int64_t link;
+    if (!takeNumber(name, link) || !name.empty() || link >= links)
+      return TextFault(FaultKind::TextCopyOrder,
+                       quoted(member->key) + " in copy_order is not one of " +
+                           countOf(links, "host link") +
+                           " that ranks share, numbered from 0");
+    const auto [listed, isNew] =
+        schedule.copyOrders.try_emplace(static_cast<int32_t>(link));
+    if (!isNew)
+      return "key " + quoted(member->key) + " appears twice in copy_order";
+    if (!member->value.isArray())
+      return where + " is not a list";
+    Elements walk(member->value);
+    while (std::optional<Value> value = walk.next()) {
+      Action action;
+      if (auto fault = readAction(*value, problem, -1, storage, action))
+        return withWords("", *fault, ", in " + where);
+      listed->second.push_back(onHostLink(problem, static_cast<int32_t>(link),
+                                          action, listed->second));
+    }
   }
   return std::nullopt;
 }

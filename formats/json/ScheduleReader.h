@@ -60,6 +60,9 @@ public:
   /// Fills the link orders. On a fault the schedule holds those before it.
   std::optional<TextFault> readLinkOrders(const Problem &problem,
                                           Schedule &schedule) const;
+  /// Fills the copy orders; as readLinkOrders().
+  std::optional<TextFault> readCopyOrders(const Problem &problem,
+                                          Schedule &schedule) const;
   /// Checks the pairs of `overlap` and appends them to `pairs`, which may be
   /// null. The rank lists must be complete.
   std::optional<TextFault>

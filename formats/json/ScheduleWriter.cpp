@@ -92,7 +92,7 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     messages.emplace(problem);
   const bool isVersion2 = problem.replicas.isReplicated() ||
                           hasRecomputation(problem) || schedule.hasSteps() ||
-                          schedule.hasCounts() ||
+                          schedule.hasCounts() || schedule.hasCopies() ||
                           (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {
@@ -106,6 +106,14 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
     if (!schedule.linkOrders.empty())
       json.attributeObject("link_order",
                            [&] { writeLinkOrders(json, schedule, *messages); });
+    if (!schedule.copyOrders.empty())
+      json.attributeObject("copy_order", [&] {
+        for (const auto &[link, actions] : schedule.copyOrders) {
+          json.attributeBegin(std::to_string(link));
+          writeActions(json, actions, problem.replicas);
+          json.attributeEnd();
+        }
+      });
     if (!overlap.empty())
       json.attributeArray("overlap", [&] {
         for (const auto &[first, second] : overlap)
@@ -130,6 +138,11 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
       for (int64_t bytes : simulation.peakBytes)
         json.value(bytes);
     });
+    if (!simulation.peakHostBytes.empty())
+      json.attributeArray("peak_host_bytes", [&] {
+        for (int64_t bytes : simulation.peakHostBytes)
+          json.value(bytes);
+      });
     if (problem.iterations > 1 && !simulation.startNs.empty()) {
       const auto versions = analyzeVersions(problem, schedule, simulation);
       if (versions)

@@ -26,6 +26,8 @@ const char *ruleOf(const Fault &fault) {
     return "completeness";
   case FaultKind::TextLinkOrder:
     return "link-order";
+  case FaultKind::TextCopyOrder:
+    return "copy-order";
   case FaultKind::WrongClaim:
     return "claim";
   case FaultKind::WrongBound:
@@ -47,6 +49,8 @@ std::optional<Fault> judgeRanks(const ScheduleText &text,
     broken.reset();
   if (!broken)
     broken = checkPlacement(problem, schedule);
+  if (!broken && !unread)
+    broken = checkCopies(problem, schedule);
   return broken ? broken : unread;
 }
 
@@ -55,6 +59,14 @@ std::optional<Fault> judgeLinkOrders(const ScheduleText &text,
                                      Schedule &schedule) {
   std::optional<Fault> unread = text.readLinkOrders(problem, schedule);
   std::optional<Fault> fault = checkLinkOrder(problem, schedule);
+  return fault ? fault : unread;
+}
+
+std::optional<Fault> judgeCopyOrders(const ScheduleText &text,
+                                     const Problem &problem,
+                                     Schedule &schedule) {
+  std::optional<Fault> unread = text.readCopyOrders(problem, schedule);
+  std::optional<Fault> fault = checkCopyOrder(problem, schedule);
   return fault ? fault : unread;
 }
 
@@ -94,13 +106,21 @@ std::optional<Fault> judgeFigures(const ScheduleText &text,
     if (const Value *claimed = text.find(key))
       if (claimed->integer() != found)
         return claimFault(key, std::to_string(found), *claimed);
-  const Value *claimed = text.find("peak_memory_bytes");
-  if (!claimed || claimsPeaks(*claimed, simulation.peakBytes))
-    return std::nullopt;
-  std::string found;
-  for (int64_t bytes : simulation.peakBytes)
-    found += (found.empty() ? "[" : ", ") + std::to_string(bytes);
-  return claimFault("peak_memory_bytes", found + "]", *claimed);
+  std::vector<int64_t> hostPeaks = simulation.peakHostBytes;
+  hostPeaks.resize(simulation.peakBytes.size());
+  for (const auto &[key, peaks] :
+       {std::pair("peak_memory_bytes", &simulation.peakBytes),
+        std::pair("peak_host_bytes",
+                  const_cast<const std::vector<int64_t> *>(&hostPeaks))}) {
+    const Value *claimed = text.find(key);
+    if (!claimed || claimsPeaks(*claimed, *peaks))
+      continue;
+    std::string found;
+    for (int64_t bytes : *peaks)
+      found += (found.empty() ? "[" : ", ") + std::to_string(bytes);
+    return claimFault(key, found + "]", *claimed);
+  }
+  return std::nullopt;
 }
 
 std::optional<Fault> judgeBound(const ScheduleText &text,
@@ -169,10 +189,14 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   if (std::optional<Fault> fault = judgeLinkOrders(text, problem, schedule))
     return fault;
+  if (std::optional<Fault> fault = judgeCopyOrders(text, problem, schedule))
+    return fault;
   const bool isWindow = problem.iterations > 1;
-  // A run does not see that steps and gradients of iterations are mixed.
-  if (std::optional<Fault> fault =
-          isWindow ? checkDependence(problem, schedule) : std::nullopt)
+  // A run does not see that steps and gradients of iterations are mixed, nor
+  // that lanes which overlap are listed out of order.
+  if (std::optional<Fault> fault = isWindow || schedule.hasCopies()
+                                       ? checkDependence(problem, schedule)
+                                       : std::nullopt)
     return fault;
   if (std::optional<Fault> fault = checkGathers(problem, schedule))
     return fault;
@@ -182,6 +206,8 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   simulation = simulate(problem, schedule, /*keepTimes=*/hasVersions);
   if (std::optional<Fault> fault = checkMemory(problem, schedule))
+    return fault;
+  if (std::optional<Fault> fault = checkHostMemory(problem, schedule))
     return fault;
   if (hasVersions) {
     const auto versions = analyzeVersions(problem, schedule, simulation);

@@ -82,6 +82,8 @@ Result<ReadOrders> readOrders(const json::Document &document,
     fault = text.readRanks(read.problem, read.schedule);
   if (!fault)
     fault = text.readLinkOrders(read.problem, read.schedule);
+  if (!fault)
+    fault = text.readCopyOrders(read.problem, read.schedule);
   if (fault)
     return faultIn(document, describe(*fault));
   if (std::optional<Fault> broken =

@@ -84,12 +84,14 @@ private:
     json.attribute("stage", replica.stage);
     json.attribute("replica", replica.index);
     json.attribute("kind", task.action.traits().code);
-    if (task.action.isTask())
+    if (task.action.isTask() || task.action.traits().isCopy())
       json.attribute("microbatch", int64_t(task.action.index));
     if (task.action.count > 1)
       json.attribute("microbatches", int64_t(task.action.count));
     if (task.lane != Lane::Compute)
-      json.attribute("lane", task.lane == Lane::Copy ? "copy" : "collective");
+      json.attribute("lane", task.lane == Lane::Collective ? "collective"
+                             : task.lane == Lane::CopyOut  ? "copy-out"
+                                                           : "copy-in");
     if (task.waitedFor != WaitedFor::Message)
       return;
     const Timeline &timeline = panel.timeline;

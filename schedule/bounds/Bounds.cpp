@@ -3,6 +3,8 @@
 
 #include "schedule/bounds/Arguments.h"
 
+#include <algorithm>
+
 using namespace rondo;
 
 const std::vector<BoundArgument> &rondo::boundArguments() {
@@ -30,6 +32,14 @@ struct Limits {
 } // namespace
 
 static Bound bestWithin(const Problem &problem, const Limits &limits) {
+  // Arguments about memory assume that bytes return by I, W and B alone. Every
+  // bound without caps holds: copies only add work.
+  if (problem.hostMemory.hasCopies()) {
+    Problem uncapped = problem.withoutCopies();
+    std::fill(uncapped.memoryCaps.begin(), uncapped.memoryCaps.end(),
+              noMemoryCap);
+    return bestWithin(uncapped, limits);
+  }
   const int64_t tasks = problem.numTasks();
   Bound best;
   for (const BoundArgument &argument : boundArguments()) {

@@ -15,6 +15,15 @@ static int64_t takenByBackward(const Problem &problem, int32_t replica) {
                   problem.cost(replica, ActionKind::Backward).acquireBytes);
 }
 
+/// Bytes that a replica may have on the host while a task of `kind` runs.
+static int64_t awayDuring(const Problem &problem, int32_t replica,
+                          ActionKind kind) {
+  return problem.hostMemory.mayCopy(replica) &&
+                 !(problem.neededFor(replica, kind) & loadDone)
+             ? problem.cost(replica, ActionKind::Save).releaseBytes
+             : 0;
+}
+
 std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
   std::vector<int64_t> least(problem.numRanks()), again(problem.numRanks());
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
@@ -33,27 +42,37 @@ std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
 
 std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   std::vector<int64_t> needed(problem.numRanks());
-  // A replica still holds the bytes of F when its R takes its own.
+  // A replica still holds the bytes of F when its R takes its own, except for
+  // those on the host.
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     int64_t &bytes = needed[problem.rankOf(replica)];
     const Cost &again = problem.cost(replica, ActionKind::Recompute);
-    const int64_t taken =
-        problem.cost(replica, ActionKind::Forward).acquireBytes +
-        again.acquireBytes;
+    const int64_t forward =
+        problem.cost(replica, ActionKind::Forward).acquireBytes;
+    const int64_t taken = forward + again.acquireBytes;
     bytes = std::max(
-        {bytes, taken,
-         taken - again.releaseBytes + takenByBackward(problem, replica)});
+        {bytes, forward,
+         taken - awayDuring(problem, replica, ActionKind::Recompute),
+         taken - again.releaseBytes + takenByBackward(problem, replica) -
+             awayDuring(problem, replica, ActionKind::InputGrad)});
   }
   // If micro-batches are assigned to replicas, a rank's replicas may never hold
   // the same micro-batch.
   if (problem.replicas.areRoundRobin() || !isSingleEnded(problem))
     return needed;
-  std::vector<int64_t> all(problem.numRanks());
-  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
-    all[problem.rankOf(replica)] +=
-        problem.cost(replica, ActionKind::Forward).acquireBytes;
+  // The last F of a rank's micro-batch holds all that it takes; what the others
+  // have taken may be on the host.
+  std::vector<int64_t> all(problem.numRanks()),
+      leastAway(problem.numRanks(), infinite);
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    const int32_t rank = problem.rankOf(replica);
+    const int64_t away = awayDuring(problem, replica, ActionKind::Forward);
+    all[rank] += problem.cost(replica, ActionKind::Forward).acquireBytes - away;
+    leastAway[rank] = std::min(leastAway[rank], away);
+  }
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-    needed[rank] = std::max(needed[rank], all[rank]);
+    if (leastAway[rank] < infinite)
+      needed[rank] = std::max(needed[rank], all[rank] + leastAway[rank]);
   return needed;
 }
 

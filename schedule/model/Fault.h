@@ -25,7 +25,7 @@ namespace rondo {
 
 struct Problem;
 
-/// The rules of schedules (S1 to S9) and programs (L1 to L6), in the order of
+/// The rules of schedules (S1 to S12) and programs (L1 to L6), in the order of
 /// Rules.def, which says what each demands.
 enum class Rule : uint8_t {
   None, // a fault that breaks no rule, such as a family's

@@ -150,6 +150,8 @@ std::string FaultFormatter::cycle(const std::string &name) const {
                 : isProgram && wait.onRank == wait.rank
                     ? makeFault<FaultKind::ProgramWaitsForItself>()
                 : isProgram ? makeFault<FaultKind::ProgramWaits>()
+                : wait.isBehind && wait.at.traits().isCopy()
+                    ? makeFault<FaultKind::CopyWaits>()
                 : wait.isBehind
                     ? makeFault<FaultKind::RankWaitsBehind>(wait.behind)
                     : makeFault<FaultKind::RankWaits>();
@@ -177,7 +179,7 @@ std::string FaultFormatter::nameOf(Action action) const {
     return programActionName(action, *problem, *names);
   if (problem)
     return programActionName(action, *problem);
-  return action.isTask()
+  return action.isTask() || action.traits().isCopy()
              ? actionName(action)
              : action.traits().keyword + (" " + text(action.subject));
 }
@@ -190,8 +192,10 @@ std::string FaultFormatter::formatPart(Action action,
   if (form == "stage")
     return stageOf(action.subject);
   if (form == "kind")
-    return (traits.isTask() ? std::string(1, traits.letter) : traits.keyword) +
-           " of stage " + stageOf(action.subject);
+    return (traits.isTask()   ? std::string(1, traits.letter)
+            : traits.isCopy() ? traits.code
+                              : traits.keyword) +
+           (" of stage " + stageOf(action.subject));
   if (form.empty())
     return nameOf(action);
   switch (action.kind()) {
@@ -304,7 +308,7 @@ std::string rondo::describeCycle(const std::vector<Wait> &cycle) {
 std::string rondo::programActionName(Action action, const Problem &problem) {
   const std::string number = std::to_string(action.subject);
   const ActionTraits &traits = action.traits();
-  if (traits.isTask())
+  if (traits.isTask() || traits.isCopy())
     return actionName(action, problem);
   switch (traits.subject) {
   case Subject::Edge: {

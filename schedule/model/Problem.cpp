@@ -69,12 +69,13 @@ void Problem::addStageEdge(int32_t from, int32_t to, ActionKind producer,
 }
 
 std::vector<Done> Problem::nothingDoneYet() const {
-  std::vector<Done> done(size_t(numReplicas()) * microbatches, nothingDone);
+  const Done initial = hostMemory.hasCopies() ? copiesDone : nothingDone;
+  std::vector<Done> done(size_t(numReplicas()) * microbatches, initial);
   for (int32_t replica = 0; replica < numReplicas(); ++replica)
     for (int64_t i = 0; replicas[replica].isRoundRobin() && i < microbatches;
          ++i)
       if (!replicas[replica].takes(i))
-        done[int64_t(replica) * microbatches + i] = tasksDone;
+        done[int64_t(replica) * microbatches + i] |= tasksDone;
   return done;
 }
 

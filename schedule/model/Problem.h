@@ -13,6 +13,7 @@
 #include "schedule/model/Action.h"
 #include "schedule/model/Fault.h"
 #include "schedule/model/HostCosts.h"
+#include "schedule/model/HostMemory.h"
 #include "schedule/model/Infinity.h"
 #include "schedule/model/Nics.h"
 #include "schedule/model/Replica.h"
@@ -173,6 +174,7 @@ struct Problem {
   /// Overrides of `link` by (from, to).
   std::map<std::pair<int32_t, int32_t>, Link> links;
   Nics nics;
+  HostMemory hostMemory;
   ChannelModel channels;
   Objective objective = Objective::Makespan;
 
@@ -218,13 +220,18 @@ struct Problem {
   }
   /// Whether recomputesAcross() is true for any replica.
   bool hasRecomputationAcross() const;
-  /// The tasks of a replica's micro-batch that must be done before a task of
-  /// `kind`.
+  /// The tasks and copies of a replica's micro-batch that must be done before
+  /// an action of `kind`. LOAD counts as done if the schedule does not copy the
+  /// micro-batch: see progressAtStart().
   Done neededFor(int32_t replica, ActionKind kind) const {
     const ActionTraits &traits = traitsOf(kind);
-    return (traits.makes & inputGradDone) && recomputes(replica)
-               ? traits.needs | recomputeDone
-               : traits.needs;
+    Done needed = traits.needs;
+    if ((traits.makes & inputGradDone) && recomputes(replica))
+      needed |= recomputeDone;
+    if (hostMemory.mayCopy(replica) &&
+        (traits.makes & traitsOf(consumerOf(*hostMemory.loads[replica])).makes))
+      needed |= loadDone;
+    return needed;
   }
   /// The link between two ranks, with the bandwidth limited by the NICs that it
   /// crosses. Contention with other messages is not included.
@@ -264,8 +271,9 @@ struct Problem {
            replicas[edge.to].takes(microbatch);
   }
 
-  /// [replica * microbatches + microbatch]: the initial progress, nothingDone,
-  /// or tasksDone for micro-batches that a replica does not take.
+  /// [replica * microbatches + microbatch]: the initial progress without
+  /// copies: nothingDone, or tasksDone for micro-batches that a replica does
+  /// not take, and copiesDone if any stage may copy.
   std::vector<Done> nothingDoneYet() const;
 
   /// Sets the costs of a stage's replicas from a row for all samples. Times are
@@ -303,6 +311,20 @@ struct Problem {
   /// are set.
   void setShards(int32_t stage, ShardedState how, int64_t weightBytes,
                  int64_t gradientBytes);
+
+  /// Lets a stage copy: sets the costs of SAVE and LOAD of its replicas.
+  /// Preconditions: its costs, and the host links of its ranks, are set.
+  void setCopies(int32_t stage, const StageCopies &copies);
+  /// The same for one replica, whose copies are stated for its own samples.
+  void setReplicaCopies(int32_t replica, const StageCopies &copies);
+  /// The same problem whose stages do not copy.
+  Problem withoutCopies() const;
+  /// Time of a copy over a rank's host link, at the lower of its rate and that
+  /// of its shared link. Nothing if the rank has no host link.
+  std::optional<int64_t> copyNs(int32_t rank, int64_t bytes) const;
+  /// Bytes of a micro-batch that a replica holds from the end of F until the
+  /// task that LOAD is for: the limit of what SAVE frees.
+  int64_t copyableBytes(int32_t replica, LoadBefore before) const;
 
   /// Whether the edges are those of makeChain() and each stage has one replica.
   bool isChain() const;

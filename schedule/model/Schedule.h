@@ -55,6 +55,7 @@ public:
   void append(Action action) {
     actions.push_back(action);
     counts |= action.count != 1;
+    copies |= isCopy(action.kind());
   }
   /// Ends the current rank; the next append() belongs to the next one.
   void endRank() { offsets.push_back(static_cast<int64_t>(actions.size())); }
@@ -74,6 +75,8 @@ public:
 
   /// Whether any action serves several micro-batches.
   bool hasCounts() const { return counts; }
+  /// Whether any action is a SAVE or LOAD.
+  bool hasCopies() const { return copies; }
   /// Whether the order contains steps. O(actions).
   bool hasSteps() const {
     return std::any_of(actions.begin(), actions.end(), [](Action action) {
@@ -85,11 +88,14 @@ public:
   /// its producer: F, I, or B if the backward is fused. Pairs without an entry
   /// send messages in the order in which they become ready.
   std::map<std::pair<int32_t, int32_t>, std::vector<Action>> linkOrders;
+  /// Optional orders of the copies of shared host links, by their number
+  /// (HostMemory::shared). Other links carry copies as they become ready.
+  std::map<int32_t, std::vector<Action>> copyOrders;
 
 private:
   std::vector<Action> actions;
   std::vector<int64_t> offsets;
-  bool counts = false;
+  bool counts = false, copies = false;
 };
 
 } // namespace rondo

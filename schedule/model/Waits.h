@@ -16,7 +16,8 @@ namespace rondo {
 /// One rank of a wait cycle. `rank` is blocked at action `at`, which needs the
 /// result of `needs` on `onRank`. If `isBehind`, `behind` is the action that
 /// must end before `needs` begins: the message before it in link_order, or a
-/// launch or collective of `onRank`.
+/// launch or collective of `onRank`. If `at` is a copy, `isBehind` says that
+/// copy_order puts `needs` before it.
 struct Wait {
   int32_t rank = 0;
   Action at;
@@ -26,11 +27,15 @@ struct Wait {
   Action behind;
 };
 
-/// The first task kind that does all tasks of `progress`: F, I, W, B or R.
+/// The first kind that does all tasks and copies of `progress`: F, I, W, B, R,
+/// SAVE or LOAD. If none does, the kind of the first of them.
 constexpr ActionKind kindThatMakes(Done progress) {
-  for (const ActionTraits &traits : actionTable.rows)
-    if (traits.isTask() && (traits.makes & progress) == progress)
-      return traits.kind;
+  for (const Done wanted :
+       {progress, static_cast<Done>(progress & (~progress + 1))})
+    for (const ActionTraits &traits : actionTable.rows)
+      if ((traits.isTask() || traits.isCopy()) &&
+          (traits.makes & wanted) == wanted)
+        return traits.kind;
   return ActionKind::Backward;
 }
 

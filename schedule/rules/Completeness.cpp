@@ -176,8 +176,8 @@ Found Inventory::takeStock() {
       const Action action = order[position];
       if (Found wrong = checkExists(action))
         return wrong;
-      // Rule S9 checks gathers and reductions.
-      if (action.traits().movesState())
+      // Rules S9 and S10 check gathers, reductions and copies.
+      if (action.traits().movesState() || action.traits().isCopy())
         continue;
       if (Found wrong = checkCount(action))
         return wrong;

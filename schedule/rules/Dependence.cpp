@@ -1,14 +1,15 @@
 //===- Dependence.cpp - S3: nothing before what it needs --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks only dependences within one rank's order: tasks and the step of one
-// replica, and edges between two replicas of one rank. S4 checks those over
-// other ranks.
+// Checks only dependences within one rank's order: tasks, copies and the step
+// of one replica, and edges between two replicas of one rank. S4 checks those
+// over other ranks.
 //
 //===----------------------------------------------------------------------===//
 
 #include "schedule/model/EdgeTable.h"
 #include "schedule/model/Waits.h"
+#include "schedule/order/CopyWaits.h"
 #include "schedule/order/LastGradients.h"
 #include "schedule/rules/Legality.h"
 
@@ -55,7 +56,7 @@ std::optional<Fault> rondo::checkDependence(const Problem &problem,
   for (int32_t r = 0; problem.iterations > 1 && r < schedule.numRanks(); ++r)
     if (auto fault = checkWindow(problem, schedule, r))
       return fault;
-  std::vector<Done> done = problem.nothingDoneYet();
+  std::vector<Done> done = progressAtStart(problem, schedule);
   for (int32_t r = 0; r < schedule.numRanks(); ++r) {
     ActionRange order = schedule.rank(r);
     const LastGradients lastGradients(problem, order);

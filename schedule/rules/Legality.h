@@ -27,12 +27,20 @@ std::optional<Fault> checkPlacement(const Problem &, const Schedule &);
 std::optional<Fault> checkDependence(const Problem &, const Schedule &);
 /// S6: a link order names each message of its link once. Needs S2.
 std::optional<Fault> checkLinkOrder(const Problem &, const Schedule &);
-/// S4, by simulating a schedule that keeps S1, S2 and S6. As simulate().
+/// S10: SAVE and LOAD of a micro-batch come both or not at all, once, and only
+/// of a stage that may copy. Needs S1 and S2. O(actions).
+std::optional<Fault> checkCopies(const Problem &, const Schedule &);
+/// S12: a copy order names each copy of its host link once. Needs S10.
+std::optional<Fault> checkCopyOrder(const Problem &, const Schedule &);
+/// S4, by simulating a schedule that keeps S1, S2 and S6, and with copies S3,
+/// S10 and S12. As simulate().
 std::optional<Fault> checkDeadlock(const Problem &, const Schedule &);
 /// S5 at every instant. Memory depends on each rank's own order alone, so this
 /// needs no simulation; the first action of the lowest rank that breaks the cap
 /// is reported, with `found` bytes held and `allowed` the cap. O(actions).
 std::optional<Fault> checkMemory(const Problem &, const Schedule &);
+/// S11, by the count along the list of CopyWaits.h. O(actions).
+std::optional<Fault> checkHostMemory(const Problem &, const Schedule &);
 /// S7, apart from the others because only programs that promise the sequential
 /// run's bits need it: W and B of each stage are in micro-batch order, so
 /// that gradients are added in that order. O(actions).

@@ -30,7 +30,7 @@ public:
     rank = itsRank;
     position = itsPosition;
     action = its;
-    if (!action.traits().isImplemented)
+    if (!action.traits().isImplemented || action.traits().isCopy())
       return fault<FaultKind::NoProgramAction>();
     if (Found wrong = checkIndex())
       return wrong;

@@ -100,7 +100,9 @@ struct SearchResult {
 /// that it finds, takes the one with the least peak memory on the fullest rank,
 /// then the fewest bytes over time. Never worse than the best family that fits
 /// the caps (and keeps S7 if that is asked for), unless time runs out before
-/// the families have been tried. The problem must have passed check().
+/// the families have been tried. The problem must have passed check(). If
+/// stages may copy to their hosts, searches orders without copies: the bound
+/// holds for orders with copies too.
 SearchResult search(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo

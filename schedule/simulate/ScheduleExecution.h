@@ -12,12 +12,15 @@
 #include "schedule/model/CollectiveTime.h"
 #include "schedule/model/EdgeTable.h"
 #include "schedule/model/Waits.h"
+#include "schedule/order/CopyWaits.h"
 #include "schedule/order/Shards.h"
 #include "schedule/simulate/IssueQueue.h"
 #include "schedule/simulate/Network.h"
 #include "schedule/simulate/Simulator.h"
 
 #include <array>
+#include <queue>
+#include <tuple>
 #include <vector>
 
 namespace rondo::schedule_execution {
@@ -54,7 +57,8 @@ struct LinkOrder {
 constexpr Done allDone = 0x80;
 
 /// Negative values of RankState::blocked, which are not messages.
-constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3;
+constexpr int64_t notBlocked = -1, blockedByOwnTask = -2, blockedByState = -3,
+                  blockedByCopy = -4;
 /// Values of `arrival` below 0: not made, or made at -2 - value and held back
 /// by a link order.
 constexpr int64_t notMade = -1;
@@ -83,13 +87,47 @@ struct IssuedMove {
   int64_t position, readyNs;
 };
 
+/// The copies of one lane of a rank, by their positions.
+struct CopyLane {
+  std::vector<int64_t> positions;
+  size_t next = 0;
+  int64_t freeNs = 0;
+  /// Whether the next copy waits for a shared host link that it has asked for.
+  bool hasAsked = false;
+
+  bool isDone() const { return next == positions.size(); }
+};
+
+/// A shared host link. Index 0: copies to the host, and all copies of a
+/// half-duplex link; 1: the others.
+struct HostLinkState {
+  int64_t freeNs[2] = {};
+  /// The copy order, by direction, and the number of its copies that have
+  /// begun.
+  bool isOrdered = false;
+  std::vector<Action> order[2];
+  size_t next[2] = {};
+};
+
+/// A copy that asks for a shared host link.
+struct CopyRequest {
+  int64_t readyNs = 0;
+  int32_t rank = 0, lane = 0;
+
+  bool operator>(const CopyRequest &other) const {
+    return std::tie(readyNs, rank, lane) >
+           std::tie(other.readyNs, other.rank, other.lane);
+  }
+};
+
 class Execution {
 public:
   Execution(const Problem &problem, const Schedule &schedule)
       : problem(problem), schedule(schedule), edges(problem), links(problem),
         microbatches(problem.microbatches),
         isRoundRobin(problem.replicas.areRoundRobin()),
-        isSharded(problem.replicas.areSharded()) {
+        isSharded(problem.replicas.areSharded()),
+        hasCopies(schedule.hasCopies()) {
     if (isSharded) {
       moveLanes.resize(schedule.numRanks());
       gatheredNs.assign(problem.numReplicas(), 0);
@@ -100,6 +138,8 @@ public:
     makeWorks();
     orderLinks();
     done = problem.nothingDoneYet();
+    if (hasCopies)
+      makeCopies();
     arrival.assign(problem.edges.size() * microbatches, notMade);
     if (schedule.hasCounts())
       counts.assign(arrival.size(), 1);
@@ -110,7 +150,8 @@ public:
   }
 
   void run(Simulation &result, bool keepTimes);
-  void summarize(Simulation &result) const;
+  /// Keeps the times of actions if `keepTimes` is set.
+  void summarize(Simulation &result, bool keepTimes) const;
   std::vector<Wait> findCycle() const;
 
 private:
@@ -119,14 +160,15 @@ private:
   void orderLinks();
 
   /// `isPlain`, the common case: all tasks are on the compute lane and serve
-  /// one micro-batch each, and no stage is sharded or round-robin.
+  /// one micro-batch each, no stage is sharded or round-robin, and none copies.
   template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
   template <bool keepTimes, bool isPlain>
   void runRank(int32_t r, Simulation &result);
   // Inlined, so that the state of the rank stays in registers.
   template <bool isPlain>
-  [[gnu::always_inline]] inline int64_t
-  startOf(int32_t r, RankState &rank, Action action, const Work &work) const;
+  [[gnu::always_inline]] inline int64_t startOf(int32_t r, RankState &rank,
+                                                Action action, const Work &work,
+                                                const Simulation &result) const;
   template <bool isPlain>
   [[gnu::always_inline]] inline int64_t finish(int32_t r, RankState &rank,
                                                Action action, const Work &work,
@@ -137,7 +179,7 @@ private:
   inline void carry(const Output &output, int64_t message, int64_t readyNs);
   void sendInOrder(LinkOrder &order);
   int64_t occupancyOf(const Output &output, int64_t message) const;
-  bool carryNext();
+  bool carryNext(Simulation &result);
   const Output &outputOf(int64_t message) const {
     return outputs[outputOfEdge[message / microbatches]];
   }
@@ -172,6 +214,27 @@ private:
   /// has not reached it, and the action that this rank must issue.
   Wait waitOfLane(int32_t rank) const;
 
+  // ScheduleCopies.cpp: copies to and from hosts.
+  void makeCopies();
+  /// When an action that has all else may start: the latest end of what it
+  /// awaits on other lanes, at least 0; notMade: something has not ended.
+  int64_t awaitedNs(int64_t position, const Simulation &result) const;
+  void runCopies(int32_t rank, Simulation &result);
+  bool runNextCopy(int32_t rank, int lane, Simulation &result);
+  void runCopy(int32_t rank, int lane, int64_t readyNs, Simulation &result);
+  /// Grants a shared host link to the first copy that has asked.
+  void grantHostLink(Simulation &result);
+  int64_t heldWithoutCap(int32_t rank, const Simulation &result) const;
+  std::vector<Wait> findCopyCycle(const Simulation &result) const;
+  void summarizeCopies(Simulation &result) const;
+  int copyLaneOf(int32_t rank, ActionKind kind) const {
+    return problem.hostMemory.laneOf(rank, kind) == Lane::CopyIn;
+  }
+  /// Index into the arrays of HostLinkState.
+  int directionOf(int32_t link, ActionKind kind) const {
+    return kind == ActionKind::Load && !problem.hostMemory.shared[link].isHalf;
+  }
+
   Wait waitOf(int32_t rank) const;
   Action producerOf(int64_t message) const;
 
@@ -186,6 +249,7 @@ private:
   const bool isRoundRobin;
   /// Whether any stage has sharded state.
   const bool isSharded;
+  const bool hasCopies;
   /// [replica * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;
   std::vector<int64_t> inputs;
@@ -218,6 +282,14 @@ private:
     size_t issued = 0;
   };
   std::vector<Sums> sums;
+  /// The waits between lanes; [rank][lane]: copies to the host (all of a
+  /// half-duplex host link) and from it; [shared host link]. All are empty
+  /// without copies, with which the run keeps all times.
+  CopyWaits copyWaits;
+  std::vector<std::array<CopyLane, 2>> copyLanes;
+  std::vector<HostLinkState> hostLinks;
+  std::priority_queue<CopyRequest, std::vector<CopyRequest>, std::greater<>>
+      copyRequests;
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<int64_t> arrival;

@@ -31,7 +31,7 @@ void Execution::makeWorks() {
   works.resize(problem.numReplicas() * numWorkKinds);
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     for (const ActionTraits &traits : actionTable.rows) {
-      if (!traits.hasCost())
+      if (!traits.hasCost() || traits.isCopy())
         continue;
       Work &work = works[replica * numWorkKinds + workNumber(traits.kind)];
       const Cost &cost = problem.cost(replica, traits.kind);
@@ -41,6 +41,8 @@ void Execution::makeWorks() {
       work.makes = traits.makes;
       work.needs =
           traits.needsOfAll ? allDone : problem.neededFor(replica, traits.kind);
+      // Consumers await their LOAD: copyWaits.
+      work.needs &= static_cast<Done>(~loadDone);
       work.inputBegin = static_cast<int32_t>(inputs.size());
       for (int32_t e : edges.inputs(replica, traits.kind))
         inputs.push_back(e * microbatches);
@@ -98,8 +100,16 @@ int64_t Execution::occupancyOf(const Output &output, int64_t message) const {
       problem.edges[message / microbatches].bytes * counts[message]);
 }
 
-/// Sends the first message that has requested NICs; false if there is none.
-bool Execution::carryNext() {
+/// Sends the first message that has requested NICs, or begins the copy that has
+/// requested a shared host link, whichever was ready first; false if there is
+/// none.
+bool Execution::carryNext(Simulation &result) {
+  if (!copyRequests.empty() &&
+      (!network.hasRequests() ||
+       copyRequests.top().readyNs <= network.first().readyNs)) {
+    grantHostLink(result);
+    return true;
+  }
   if (!network.hasRequests())
     return false;
   const Network::Request request = network.next();
@@ -145,12 +155,13 @@ void Execution::sendInOrder(LinkOrder &order) {
 }
 
 void Execution::run(Simulation &result, bool keepTimes) {
+  keepTimes |= hasCopies;
   if (keepTimes) {
-    result.startNs.resize(schedule.numActions());
-    result.endNs.resize(schedule.numActions());
+    result.startNs.resize(schedule.numActions(), notMade);
+    result.endNs.resize(schedule.numActions(), notMade);
   }
   const bool isPlain = otherClocks.empty() && !isRoundRobin && !isSharded &&
-                       !schedule.hasCounts();
+                       !hasCopies && !schedule.hasCounts();
   if (!isPlain)
     otherClocks.resize(schedule.numRanks());
   if (isPlain)
@@ -165,7 +176,7 @@ void Execution::run(Simulation &result, bool keepTimes) {
 /// blocks it.
 template <bool isPlain>
 int64_t Execution::startOf(int32_t r, RankState &rank, Action action,
-                           const Work &work) const {
+                           const Work &work, const Simulation &result) const {
   const int64_t key = action.subject * microbatches + action.index;
   const int64_t count = isPlain ? 1 : int64_t(action.count);
   for (int64_t i = 0; i < count; ++i)
@@ -173,9 +184,13 @@ int64_t Execution::startOf(int32_t r, RankState &rank, Action action,
       rank.blocked = blockedByOwnTask;
   if (!isPlain && isSharded && stateNs(action) == notMade)
     rank.blocked = blockedByState;
+  const int64_t awaited =
+      !isPlain && hasCopies ? awaitedNs(rank.position, result) : 0;
+  if (awaited == notMade && rank.blocked == notBlocked)
+    rank.blocked = blockedByCopy;
   if (rank.blocked != notBlocked)
     return 0;
-  int64_t start = rank.clock;
+  int64_t start = isPlain ? rank.clock : std::max(rank.clock, awaited);
   if (!isPlain && work.lane != Lane::Compute)
     start = std::max(start, otherClocks[r][static_cast<int>(work.lane)]);
   if (!isPlain && isSharded)
@@ -222,6 +237,8 @@ void Execution::runRank(int32_t r, Simulation &result) {
   const int64_t first = schedule.rankBegin(r);
   for (; rank.position < rank.end; ++rank.position) {
     const Action action = actions[rank.position];
+    if (!isPlain && isCopy(action.kind()))
+      continue; // on a lane of its own
     if (!isPlain && action.traits().movesState()) {
       if (rank.position == first)
         rank.firstStart = rank.clock;
@@ -230,7 +247,7 @@ void Execution::runRank(int32_t r, Simulation &result) {
     }
     const Work &work =
         works[action.subject * numWorkKinds + workNumber(action.kind())];
-    const int64_t start = startOf<isPlain>(r, rank, action, work);
+    const int64_t start = startOf<isPlain>(r, rank, action, work, result);
     if (rank.blocked != notBlocked)
       break;
     if (rank.position == first)
@@ -252,6 +269,8 @@ void Execution::runRank(int32_t r, Simulation &result) {
     worklist.push_back(r);
   }
   ranks[r] = rank;
+  if (!isPlain && hasCopies)
+    runCopies(r, result);
 }
 
 template <bool keepTimes, bool isPlain>
@@ -259,7 +278,7 @@ void Execution::runLanes(Simulation &result) {
   // A stack: the last rank is pushed first, so that rank 0 starts.
   for (int32_t r = schedule.numRanks(); r-- > 0;)
     worklist.push_back(r);
-  while (!worklist.empty() || carryNext()) {
+  while (!worklist.empty() || carryNext(result)) {
     if (worklist.empty())
       continue;
     const int32_t r = worklist.back();
@@ -268,15 +287,18 @@ void Execution::runLanes(Simulation &result) {
   }
 }
 
-void Execution::summarize(Simulation &result) const {
+void Execution::summarize(Simulation &result, bool keepTimes) const {
   result.complete =
       std::all_of(ranks.begin(), ranks.end(), [](const RankState &rank) {
         return rank.position == rank.end;
       });
+  for (const std::array<CopyLane, 2> &lanes : copyLanes)
+    for (const CopyLane &lane : lanes)
+      result.complete = result.complete && lane.isDone();
   if (!result.complete) {
+    result.cycle = hasCopies ? findCopyCycle(result) : findCycle();
     result.startNs.clear();
     result.endNs.clear();
-    result.cycle = findCycle();
     return;
   }
   int64_t busiest = 0;
@@ -296,6 +318,12 @@ void Execution::summarize(Simulation &result) const {
   }
   if (result.makespanNs > 0)
     result.bubble = 1 - double(busiest) / double(result.makespanNs);
+  if (hasCopies)
+    summarizeCopies(result);
+  if (!keepTimes) {
+    result.startNs.clear();
+    result.endNs.clear();
+  }
 }
 
 Simulation rondo::simulate(const Problem &problem, const Schedule &schedule,
@@ -305,6 +333,6 @@ Simulation rondo::simulate(const Problem &problem, const Schedule &schedule,
     return result;
   Execution execution(problem, schedule);
   execution.run(result, keepTimes);
-  execution.summarize(result);
+  execution.summarize(result, keepTimes);
   return result;
 }

@@ -29,6 +29,9 @@ struct Simulation {
   std::vector<int64_t> rankStartNs, rankEndNs, rankWorkNs;
   /// [rank]: peak of the bytes that the problem declares.
   std::vector<int64_t> peakBytes;
+  /// [rank]: peak of the bytes that SAVEs leave on the host; empty if the
+  /// schedule has no copies.
+  std::vector<int64_t> peakHostBytes;
 
   /// Indexed by position in the schedule's action array; filled with
   /// `keepTimes`.
@@ -50,7 +53,7 @@ inline int64_t fullestPeak(const Simulation &simulation) {
 /// rondo-problem/1. Link orders are respected.
 ///
 /// Preconditions: the schedule is complete and well placed, and its link orders
-/// are exact (rules S1, S2 and S6).
+/// are exact (rules S1, S2 and S6; with copies also S3, S10 and S12).
 ///
 /// A message that crosses NICs occupies the outgoing side of its sender's NIC
 /// and the incoming side of its receiver's NIC for as long as it occupies the
@@ -61,6 +64,13 @@ inline int64_t fullestPeak(const Simulation &simulation) {
 /// Each lane of a rank runs one task at a time. A task on another lane than
 /// compute starts when all earlier ones on its lane have ended, and does not
 /// delay the compute lane.
+///
+/// Copies run on lanes of their own, and actions await what CopyWaits.h derives
+/// from the list. A shared host link carries one copy at a time in each
+/// direction (one at all if it is half duplex), for all its time: in the order
+/// of the schedule's copy order, or first ready first, of equals the lowest
+/// rank. The peak of a rank with a cap is that of the count along its list;
+/// without a cap, what the run holds.
 ///
 /// If the order deadlocks, the result has a wait cycle. O(actions), with NICs
 /// O(actions * log ranks); no allocation per action.

@@ -113,5 +113,8 @@ std::vector<int64_t> rondo::slackOf(const Problem &problem,
         return {};
   if (problem.replicas.areSharded())
     return {};
+  for (const TimelineTask &task : timeline.tasks)
+    if (task.action.traits().isCopy())
+      return {};
   return Backward(problem, timeline).run();
 }

@@ -26,9 +26,11 @@ std::vector<TimeUse> rondo::timeUse(const Problem &problem,
       if (task.lane != Lane::Compute)
         continue;
       const int64_t idle = task.startNs - clock;
-      // Without a message, it waited for a gather of weights or for another
-      // task outside the compute lane.
-      if (task.waitedFor != WaitedFor::Message)
+      // Without a message or copy, it waited for a gather of weights or for
+      // another task outside the compute lane.
+      if (task.waitedFor == WaitedFor::Copy)
+        use.copiesNs += idle;
+      else if (task.waitedFor != WaitedFor::Message)
         use.collectivesNs += idle;
       else if (idle > 0)
         use.waitedNs[timeline.tasks[timeline.messages[task.waited].from]

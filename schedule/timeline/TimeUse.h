@@ -25,6 +25,9 @@ struct TimeUse {
   /// Time spent issuing and awaiting collectives. In a simulated order, 0
   /// without sharded state.
   int64_t collectivesNs = 0;
+  /// Time spent waiting for copies to and from the host; 0 in a measured
+  /// iteration.
+  int64_t copiesNs = 0;
   /// Time spent handing over messages.
   int64_t messagesNs = 0;
   /// Host time between these; 0 in a simulated order.

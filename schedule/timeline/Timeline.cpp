@@ -4,10 +4,12 @@
 #include "schedule/timeline/Timeline.h"
 
 #include "schedule/model/EdgeTable.h"
+#include "schedule/order/CopyWaits.h"
 #include "schedule/order/Shards.h"
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 using namespace rondo;
 
@@ -28,6 +30,8 @@ public:
     }
     timeline.rankBegin.push_back(schedule.numActions());
     addMessages();
+    if (schedule.hasCopies())
+      copyWaits = deriveCopyWaits(problem, schedule);
     for (int32_t rank = 0; rank < schedule.numRanks(); ++rank)
       explainRank(rank);
     return std::move(timeline);
@@ -48,6 +52,33 @@ private:
       task.heldBytes = held.during(action);
       task.leftBytes = held.after();
       timeline.tasks.push_back(task);
+    }
+    if (schedule.hasCopies())
+      countOverTime(rank);
+  }
+
+  /// Counts the bytes of a rank with copies in the order of time; at the same
+  /// time, releases come first.
+  void countOverTime(int32_t rank) {
+    const int64_t first = timeline.rankBegin[rank];
+    // Time, whether it is a start, and the position.
+    std::vector<std::tuple<int64_t, bool, int64_t>> events;
+    for (auto i = first; i < int64_t(timeline.tasks.size()); ++i) {
+      TimelineTask &task = timeline.tasks[i];
+      task.lane = problem.hostMemory.laneOf(rank, task.action.kind());
+      events.push_back({task.startNs, true, i});
+      events.push_back({task.endNs, false, i});
+    }
+    std::sort(events.begin(), events.end());
+    int64_t held = 0;
+    for (const auto &[ns, isStart, i] : events) {
+      TimelineTask &task = timeline.tasks[i];
+      const Cost &cost = problem.cost(task.action.subject, task.action.kind());
+      const auto count = static_cast<int64_t>(task.action.count);
+      if (isStart)
+        task.heldBytes = held += cost.acquireBytes * count;
+      else
+        task.leftBytes = held -= cost.releaseBytes * count;
     }
   }
 
@@ -109,6 +140,8 @@ private:
             task.waitedFor = WaitedFor::Task;
             task.waited = last[lane];
           }
+      if (task.startNs > 0 && schedule.hasCopies())
+        explainCopies(task, i);
       if (task.startNs > 0 && task.waitedFor == WaitedFor::Nothing)
         for (int32_t e : edges.inputs(task.action.subject, task.action.kind()))
           for (int64_t m = task.action.index, end = m + task.action.count;
@@ -124,11 +157,44 @@ private:
     }
   }
 
+  /// What an action awaits on other lanes, or the copy before it on a shared
+  /// host link, if that ended last.
+  void explainCopies(TimelineTask &task, int64_t position) {
+    // A copy does not wait for the compute lane as such.
+    if (task.action.traits().isCopy() && task.waitedFor == WaitedFor::Task &&
+        timeline.tasks[task.waited].lane != task.lane)
+      task.waitedFor = WaitedFor::Nothing;
+    if (task.waitedFor != WaitedFor::Nothing)
+      return;
+    for (int64_t k = copyWaits.begin[position];
+         k < copyWaits.begin[position + 1]; ++k)
+      if (timeline.tasks[copyWaits.awaited[k]].endNs == task.startNs) {
+        task.waitedFor = WaitedFor::Copy;
+        task.waited = copyWaits.awaited[k];
+        return;
+      }
+    const int32_t link = problem.hostMemory.sharedLink(task.rank);
+    if (!task.action.traits().isCopy() || link < 0)
+      return;
+    for (size_t i = 0; i < timeline.tasks.size(); ++i) {
+      const TimelineTask &other = timeline.tasks[i];
+      if (int64_t(i) == position || !other.action.traits().isCopy() ||
+          problem.hostMemory.sharedLink(other.rank) != link ||
+          other.endNs != task.startNs || other.startNs == other.endNs)
+        continue;
+      task.waitedFor = WaitedFor::HostLink;
+      task.waited = int64_t(i);
+      return;
+    }
+  }
+
   const Problem &problem;
   const Schedule &schedule;
   const Simulation &simulation;
   EdgeTable edges;
   Timeline timeline;
+  /// Empty without copies.
+  CopyWaits copyWaits;
   /// [edge * microbatches + microbatch]: number of the message; -1: none.
   std::vector<int64_t> numberOf;
 };

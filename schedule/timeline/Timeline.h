@@ -20,8 +20,14 @@ namespace rondo {
 /// 0.
 enum class WaitedFor : uint8_t {
   Nothing,
-  /// A task of the same rank; `waited` is its position.
+  /// A task of the same rank and lane, or of the compute lane; `waited` is its
+  /// position.
   Task,
+  /// An action on another lane of the rank, which it needs or whose bytes it
+  /// needs; `waited` is its position.
+  Copy,
+  /// A copy over the same shared host link; `waited` is its position.
+  HostLink,
   /// A message from another rank; `waited` is its number.
   Message,
 };
@@ -32,7 +38,7 @@ struct TimelineTask {
   Lane lane = Lane::Compute;
   int64_t startNs = 0, endNs = 0;
   /// Bytes that the rank holds after its start and after its end, of those that
-  /// the problem declares.
+  /// the problem declares. With copies, whose times overlap, at these times.
   int64_t heldBytes = 0, leftBytes = 0;
   WaitedFor waitedFor = WaitedFor::Nothing;
   int64_t waited = -1;

@@ -55,9 +55,19 @@ int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
     if (isModule && arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " is for a rondo-schedule; a .mlir file has its plan");
-  if (!isModule)
-    return readScheduleFile(path, arguments.number("line", 0),
-                            arguments.text("problem"), schedule);
+  if (!isModule) {
+    if (int code = readScheduleFile(path, arguments.number("line", 0),
+                                    arguments.text("problem"), schedule))
+      return code;
+    if (!exporter.hasCopies)
+      for (Action action : schedule.schedule.all())
+        if (action.traits().isCopy())
+          return reportError(path + ": " +
+                             actionName(action, schedule.problem) +
+                             " copies activations to or from the host, which " +
+                             exporter.name + " cannot state yet");
+    return Success;
+  }
   const std::string name = arguments.text("schedule"),
                     costs = arguments.text("costs");
   return is_contained(exporter.needs, exchange::Part::Schedule)

@@ -29,6 +29,7 @@ constexpr Noun nouns[] = {
     {"domain", "domains"},
     {"expert", "experts"},
     {"head", "heads"},
+    {"host link", "host links"},
     {"layout", "layouts"},
     {"pipeline rank", "pipeline ranks"},
     {"edge", "edges"},

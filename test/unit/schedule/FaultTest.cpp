@@ -68,7 +68,7 @@ TEST(Fault, EveryRuleIsNamedAtTheEnd) {
     EXPECT_EQ(describeBriefly(fault), said);
     ids.insert(id);
   }
-  EXPECT_EQ(ids.size(), 15u);
+  EXPECT_EQ(ids.size(), 18u);
   EXPECT_FALSE(holds(describe(makeFault<FaultKind::NeverFinishes>()), "["));
 }
 

@@ -50,6 +50,9 @@ TEST(Legality, NamesOfRules) {
                                   {Rule::Accumulation, "S7", "accumulation"},
                                   {Rule::Versions, "S8", "versions"},
                                   {Rule::Gathers, "S9", "gathers"},
+                                  {Rule::Copies, "S10", "completeness"},
+                                  {Rule::HostMemory, "S11", "host-memory"},
+                                  {Rule::CopyOrder, "S12", "copy-order"},
                                   {Rule::Channels, "L1", "channels"},
                                   {Rule::WaitCycle, "L2", "wait-cycle"},
                                   {Rule::Buffers, "L3", "buffers"},
@@ -71,8 +74,8 @@ TEST(Legality, EachRuleIsInATable) {
   for (const ProgramRule &row : programRules())
     ids.insert(ruleId(row.rule));
   EXPECT_EQ(ids, (std::set<std::string>{"L1", "L2", "L3", "L4", "L5", "L6",
-                                        "S1", "S2", "S3", "S4", "S5", "S6",
-                                        "S7", "S8", "S9"}));
+                                        "S1", "S10", "S11", "S12", "S2", "S3",
+                                        "S4", "S5", "S6", "S7", "S8", "S9"}));
 }
 
 TEST(Legality, FillsTheSimulation) {
@@ -127,15 +130,15 @@ TEST(Legality, UnsupportedKind) {
   Problem problem = linearProblem(1, 1);
   Schedule schedule;
   schedule.append({ActionKind::Forward, 0, 0});
-  schedule.append({ActionKind::Save, 0, 0});
+  schedule.append({ActionKind::Await, 0, 0});
   schedule.append({ActionKind::Backward, 0, 0});
   schedule.endRank();
   Fault f = onlyBroken(problem, schedule, Rule::Completeness);
   EXPECT_EQ(f.kind, FaultKind::UnsupportedKind);
   EXPECT_EQ(describe(f, problem),
-            "save at position 1 of rank 0 is not a "
-            "task: a schedule orders F, I, W, B, R, STEP, and UNSHARD, RESHARD "
-            "and REDUCE_GRAD of sharded stages [S1]");
+            "await at position 1 of rank 0 is not a "
+            "task: a schedule orders F, I, W, B, R, STEP, SAVE and LOAD, and "
+            "UNSHARD, RESHARD and REDUCE_GRAD of sharded stages [S1]");
 }
 
 TEST(Legality, Twice) {

@@ -53,7 +53,7 @@ TEST(Problem, Sizes) {
   expectFault(problem, "65536 stages");
   problem = linearProblem(2, 1);
   problem.costs.pop_back();
-  expectFault(problem, "the cost table has 17 entries; 2 stages need 18");
+  expectFault(problem, "the cost table has 21 entries; 2 stages need 22");
 }
 
 TEST(Problem, Places) {
@@ -80,8 +80,8 @@ TEST(Problem, Costs) {
   problem.cost(1, ActionKind::Backward).releaseBytes = 2;
   expectFault(problem, "B of stage 1 releases 2 bytes, but only 1 byte");
   problem = linearProblem(2, 1);
-  problem.cost(1, ActionKind::Backward).lane = Lane::Copy;
-  expectFault(problem, "B of stage 1 is not on the compute lane");
+  problem.cost(1, ActionKind::Backward).lane = Lane::CopyOut;
+  expectFault(problem, "B of stage 1 is not on the lane of its kind");
 }
 
 TEST(Problem, Links) {

@@ -185,7 +185,7 @@ TEST(Simulator, LanesRunBesideEachOther) {
   Problem problem = linearProblem(1, 2, {3, 4, 20});
   Schedule schedule = scheduleOf({"0F0 0I0 0W0 0F1 0I1 0W1"});
   EXPECT_EQ(simulate(problem, schedule).makespanNs, 54);
-  problem.cost(0, ActionKind::WeightGrad).lane = Lane::Copy;
+  problem.cost(0, ActionKind::WeightGrad).lane = Lane::CopyOut;
   Simulation run = simulate(problem, schedule, /*keepTimes=*/true);
   EXPECT_EQ(run.startNs, (std::vector<int64_t>{0, 3, 7, 7, 10, 27}));
   EXPECT_EQ(run.makespanNs, 47);
@@ -195,8 +195,7 @@ TEST(Simulator, LanesRunBesideEachOther) {
   // No rule of a schedule supports that yet.
   auto fault = problem.check();
   ASSERT_TRUE(fault);
-  EXPECT_EQ(describe(*fault),
-            "W of stage 0 is not on the compute lane, where tasks run");
+  EXPECT_EQ(describe(*fault), "W of stage 0 is not on the lane of its kind");
 }
 
 } // namespace
