@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 using namespace rondo;
 using namespace rondo::timeline;
@@ -15,6 +16,8 @@ namespace {
 
 constexpr double left = 64, right = 16, drawn = 1120;
 constexpr double barHeight = 20, memoryHeight = 14, rowGap = 4;
+/// Of each direction.
+constexpr double copyHeight = 7;
 constexpr double titleHeight = 26, axisHeight = 26, letterWidth = 6.4;
 
 /// Coordinates with two decimals.
@@ -30,7 +33,17 @@ public:
 private:
   double x(int64_t ns) const { return left + drawn * double(ns) / double(end); }
   double rowHeight(const Panel &panel) const {
-    return barHeight + (memoryScaleOf(panel) > 0 ? memoryHeight : 0) + rowGap;
+    return barHeight + copiesHeight(panel) +
+           (memoryScaleOf(panel) > 0 ? memoryHeight : 0) + rowGap;
+  }
+  /// Copies to the host and back have a strip each.
+  double copiesHeight(const Panel &panel) const {
+    return hasCopies(panel) ? 2 * copyHeight : 0;
+  }
+  static bool hasCopies(const Panel &panel) {
+    return llvm::any_of(panel.timeline.tasks, [](const TimelineTask &task) {
+      return task.action.traits().isCopy();
+    });
   }
   void writePanel(const Panel &panel);
   void writeRank(const Panel &panel, int32_t rank, int64_t memoryScale);
@@ -54,12 +67,22 @@ void Picture::writeMemory(const Panel &panel, int32_t rank, int64_t memoryScale,
   os << "<path class=\"memory\" d=\"M" << at(left) << " "
      << at(top + memoryHeight);
   const Timeline &timeline = panel.timeline;
+  // Time, whether it is a start, and the bytes from then on.
+  std::vector<std::tuple<int64_t, bool, int64_t>> levels;
   for (int64_t i = timeline.rankBegin[rank]; i < timeline.rankBegin[rank + 1];
        ++i) {
     const TimelineTask &task = timeline.tasks[i];
-    os << "H" << at(x(task.startNs)) << "V" << at(height(task.heldBytes)) << "H"
-       << at(x(task.endNs)) << "V" << at(height(task.leftBytes));
+    levels.push_back({task.startNs, true, task.heldBytes});
+    levels.push_back({task.endNs, false, task.leftBytes});
   }
+  // The times of copies overlap those of tasks; otherwise they are in order.
+  if (hasCopies(panel))
+    llvm::stable_sort(levels, [](const auto &a, const auto &b) {
+      return std::tie(std::get<0>(a), std::get<1>(a)) <
+             std::tie(std::get<0>(b), std::get<1>(b));
+    });
+  for (const auto &[ns, isStart, bytes] : levels)
+    os << "H" << at(x(ns)) << "V" << at(height(bytes));
   os << "H" << at(x(timeline.makespanNs)) << "V" << at(top + memoryHeight)
      << "Z\"/>\n";
   if (const int64_t cap = panel.problem.memoryCaps[rank]; cap != noMemoryCap)
@@ -77,9 +100,18 @@ void Picture::writeRank(const Panel &panel, int32_t rank, int64_t memoryScale) {
        ++i) {
     const TimelineTask &task = timeline.tasks[i];
     const double begin = x(task.startNs), width = x(task.endNs) - begin;
-    os << "<rect x=\"" << at(begin) << "\" y=\"" << at(y) << "\" width=\""
-       << at(width) << "\" height=\"" << barHeight << "\" fill=\""
+    const bool isCopy = task.action.traits().isCopy();
+    const double top = !isCopy                     ? y
+                       : task.lane == Lane::CopyIn ? y + barHeight + copyHeight
+                                                   : y + barHeight;
+    os << "<rect x=\"" << at(begin) << "\" y=\"" << at(top) << "\" width=\""
+       << at(width) << "\" height=\"" << (isCopy ? copyHeight : barHeight)
+       << "\" fill=\""
        << colorOf(task.action.kind(), chunks[task.action.subject]) << "\"/>";
+    if (isCopy) {
+      os << "\n";
+      continue;
+    }
     const std::string label = labelOf(panel, task, stages);
     if (double(label.size()) * letterWidth + 2 < width)
       os << "<text class=\"task\" x=\"" << at(begin + width / 2) << "\" y=\""
@@ -87,7 +119,7 @@ void Picture::writeRank(const Panel &panel, int32_t rank, int64_t memoryScale) {
     os << "\n";
   }
   if (memoryScale > 0)
-    writeMemory(panel, rank, memoryScale, y + barHeight);
+    writeMemory(panel, rank, memoryScale, y + barHeight + copiesHeight(panel));
   y += rowHeight(panel);
 }
 

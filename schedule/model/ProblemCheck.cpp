@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "schedule/model/CopyCheck.h"
 #include "schedule/model/Problem.h"
 
 #include <algorithm>
@@ -392,74 +393,6 @@ Found checkRecomputation(const Problem &problem) {
           !isFedAgainBy(edge.from))
         return makeFault<FaultKind::RecomputedInPart>(stageOf(replica),
                                                       stageOf(edge.from));
-  }
-  return std::nullopt;
-}
-
-/// The lists of host memory are empty or have an entry for each rank or
-/// replica, and their figures are in range.
-Found checkHostMemory(const Problem &problem) {
-  const HostMemory &host = problem.hostMemory;
-  const auto ranks = static_cast<size_t>(problem.numRanks());
-  for (const size_t size :
-       {host.caps.size(), host.links.size(), host.sharedOf.size()})
-    if (size != 0 && size != ranks)
-      return figureFault<FaultKind::HostMemoryOfRanks>(
-          static_cast<int64_t>(size), problem.numRanks());
-  if (!host.loads.empty() && host.loads.size() != size_t(problem.numReplicas()))
-    return figureFault<FaultKind::CopiesOfReplicas>(
-        static_cast<int64_t>(host.loads.size()), problem.numReplicas());
-  for (const SharedHostLink &shared : host.shared)
-    if (shared.bytesPerUs < 0)
-      return figureFault<FaultKind::SharedHostBandwidth>(
-          shared.bytesPerUs, 0, &shared - host.shared.data());
-  const auto lastShared = static_cast<int32_t>(host.shared.size()) - 1;
-  for (int32_t r = 0; r < problem.numRanks(); ++r) {
-    if (host.cap(r) < 0)
-      return figureFault<FaultKind::HostMemoryBelowZero>(host.cap(r), 0)
-          .withRank(r);
-    if (const int32_t shared = host.sharedLink(r);
-        shared < -1 || shared > lastShared)
-      return figureFault<FaultKind::RankOnNoHostLink>(shared, lastShared,
-                                                      host.shared.size())
-          .withRank(r);
-    const HostLink *link = host.link(r);
-    if (link && std::min(link->latencyNs, link->bytesPerUs) < 0)
-      return figureFault<FaultKind::HostLinkBelowZero>(
-                 std::min(link->latencyNs, link->bytesPerUs), 0)
-          .withRank(r);
-  }
-  return std::nullopt;
-}
-
-/// SAVE and LOAD move the same bytes, no more than F holds until then.
-Found checkCopies(const Problem &problem) {
-  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
-    const Cost &save = problem.cost(h, ActionKind::Save),
-               &load = problem.cost(h, ActionKind::Load);
-    const int32_t stage = problem.replicas[h].stage;
-    if (!problem.hostMemory.mayCopy(h)) {
-      if ((save.ns | save.acquireBytes | save.releaseBytes | load.ns |
-           load.acquireBytes | load.releaseBytes) != 0)
-        return makeFault<FaultKind::CostOfNoCopy>(stage);
-      continue;
-    }
-    if (problem.replicas.areSharded())
-      return makeFault<FaultKind::CopiesOfShards>(stage);
-    if (problem.iterations > 1)
-      return makeFault<FaultKind::CopiesOfIterations>(stage,
-                                                      problem.iterations);
-    const LoadBefore before = *problem.hostMemory.loads[h];
-    if (before == LoadBefore::Recompute && !problem.recomputes(h))
-      return makeFault<FaultKind::LoadBeforeNoRecompute>(stage);
-    if (save.acquireBytes != 0 || load.releaseBytes != 0 ||
-        save.releaseBytes != load.acquireBytes)
-      return makeFault<FaultKind::CopiesDiffer>(stage, save.releaseBytes,
-                                                load.acquireBytes);
-    const int64_t most = problem.copyableBytes(h, before);
-    if (save.releaseBytes > most)
-      return costFault<FaultKind::CopiesTooMuch>(h, ActionKind::Save,
-                                                 save.releaseBytes, most);
   }
   return std::nullopt;
 }

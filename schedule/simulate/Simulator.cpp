@@ -30,7 +30,8 @@ void Execution::makeWorks() {
   outputOfEdge.resize(problem.edges.size());
   works.resize(problem.numReplicas() * numWorkKinds);
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
-    for (const ActionTraits &traits : actionTable.rows) {
+    for (int kind = 0; kind < numActionKinds; ++kind) {
+      const ActionTraits &traits = traitsOf(static_cast<ActionKind>(kind));
       if (!traits.hasCost() || traits.isCopy())
         continue;
       Work &work = works[replica * numWorkKinds + workNumber(traits.kind)];

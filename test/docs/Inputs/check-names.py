@@ -61,7 +61,7 @@ for page in pages:
 rules = (root / "docs/schedule-rules.md").read_text()
 named = set()
 for source in [*(root / "schedule").rglob("*.h"), *(root / "passes").glob("*.td")]:
-    named |= set(re.findall(r"\b([PSL][1-9])\b", source.read_text()))
+    named |= set(re.findall(r"\b([PSL][1-9]\d?)\b", source.read_text()))
 for rule in sorted(named):
     if f"\n### {rule} " not in rules:
         faults.append(f"schedule-rules.md: no paragraph on {rule}")
