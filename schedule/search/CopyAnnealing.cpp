@@ -14,6 +14,10 @@ static constexpr double coldest = 0.02;
 /// longest path.
 static constexpr int64_t allMoves = 16, movesToAdd = 2, movesToRemove = 2,
                          movesAnywhere = 3;
+/// One of this many moves exchanges micro-batches on all ranks.
+static constexpr int64_t movesPerExchange = 24;
+/// CopyAnnealing::changedRank after such a move.
+static constexpr int32_t allRanks = -1;
 /// Entries between a LOAD that is added and the task that needs it, at most.
 static constexpr int64_t maxLead = 3;
 
@@ -207,7 +211,40 @@ bool CopyAnnealing::removeCopies(int32_t rank) {
   return settle(rank, randomOverflow());
 }
 
+/// Exchanges the Fs of two micro-batches from a stage on, or up to it, on all
+/// ranks: activations that were nested follow each other, and the other way
+/// round.
+bool CopyAnnealing::exchangeForwards() {
+  changedRank = allRanks;
+  if (graph.microbatches < 2)
+    return false;
+  const auto a = static_cast<int32_t>(random.below(graph.microbatches));
+  auto b = static_cast<int32_t>(random.below(graph.microbatches - 1));
+  b += b >= a;
+  const int64_t which = random.below(3), replicas = graph.numReplicas();
+  const int64_t from = random.below(replicas);
+  for (int32_t r = 0; r < graph.ranks; ++r)
+    for (CopyTaskId *t = current.rank(r), *end = t + current.length[r]; t < end;
+         ++t) {
+      const int32_t row = graph.rowOf(*t), i = graph.microbatchOf(*t);
+      const int64_t replica = graph.rows[row].replica;
+      if (graph.rows[row].kind != ActionKind::Forward || (i != a && i != b) ||
+          (which == 1 && replica < from) || (which == 2 && replica > from))
+        continue;
+      if (const CopyTaskId other = graph.id(row, i == a ? b : a);
+          graph.exists[other])
+        *t = other;
+    }
+  const CopyOverflow overflow = randomOverflow();
+  for (int32_t r = 0; r < graph.ranks; ++r)
+    if (!legalizer.legalize(current, r, overflow, 1))
+      return false;
+  return true;
+}
+
 bool CopyAnnealing::change() {
+  if (random.below(movesPerExchange) == 0)
+    return exchangeForwards();
   const int64_t kind = random.below(allMoves);
   if (kind < movesToAdd)
     return addCopies(randomRank());
@@ -225,17 +262,27 @@ static void copyRank(const CopyLists &from, CopyLists &to, int32_t rank) {
             to.rank(rank));
 }
 
-void CopyAnnealing::restore() { copyRank(kept, current, changedRank); }
+void CopyAnnealing::copyChanged(const CopyLists &from, CopyLists &to) const {
+  for (int32_t r = 0; r < graph.ranks; ++r)
+    if (changedRank == allRanks || changedRank == r)
+      copyRank(from, to, r);
+}
 
 int64_t CopyAnnealing::run(CopyLists &lists, int64_t bound, int64_t tasks,
-                           double hot) {
+                           const Settings &settings) {
   current = kept = best = lists;
   int64_t value = timeOf(current), bestValue = value;
   if (value == infinite)
     return value;
   path = timer.criticalPath();
   const int64_t begin = budget.tasksUsed();
-  const double first = hot * double(value);
+  const double first = settings.hot * double(value);
+  const auto energyOf = [&](int64_t objective) {
+    return double(objective) + settings.weightOfEnds *
+                                   double(timer.sumOfEnds()) /
+                                   double(graph.ranks);
+  };
+  double energy = energyOf(value);
   int64_t used = 0;
   while (bestValue > bound && used < tasks) {
     const int64_t size = current.total();
@@ -246,22 +293,27 @@ int64_t CopyAnnealing::run(CopyLists &lists, int64_t bound, int64_t tasks,
         first * std::pow(coldest, double(used) / double(tasks));
     if (!change()) {
       budget.use(1 + size / 8);
-      restore();
+      copyChanged(kept, current);
       continue;
     }
     budget.use(size);
-    timer.derive(current, changedRank);
+    for (int32_t r = 0; r < graph.ranks; ++r)
+      if (changedRank == allRanks || changedRank == r)
+        timer.derive(current, r);
     const int64_t found = timer.run(current);
     const double threshold =
-        double(value) - temperature * std::log(random.unit() + 1e-300);
-    if (found == infinite || double(found) > threshold) {
-      restore();
-      timer.undo(changedRank);
+        energy - temperature * std::log(random.unit() + 1e-300);
+    if (found == infinite || energyOf(found) > threshold) {
+      copyChanged(kept, current);
+      for (int32_t r = 0; r < graph.ranks; ++r)
+        if (changedRank == allRanks || changedRank == r)
+          timer.undo(r);
       continue;
     }
     value = found;
+    energy = energyOf(found);
     path = timer.criticalPath();
-    copyRank(current, kept, changedRank);
+    copyChanged(current, kept);
     if (value < bestValue) {
       bestValue = value;
       best = current;

@@ -21,10 +21,16 @@ public:
   bool legalize(CopyLists &lists, CopyOverflow overflow);
   int64_t timeOf(const CopyLists &lists);
 
+  struct Settings {
+    /// The first temperature, as a part of the objective.
+    double hot = 0;
+    /// The energy is the objective plus this part of the mean end of a rank.
+    double weightOfEnds = 0;
+  };
   /// Anneals with `tasks` tasks of work, until the objective is at most
-  /// `bound`. `hot`: the first temperature, as a part of the objective. Leaves
-  /// the best lists and returns their objective.
-  int64_t run(CopyLists &lists, int64_t bound, int64_t tasks, double hot);
+  /// `bound`. Leaves the best lists and returns their objective.
+  int64_t run(CopyLists &lists, int64_t bound, int64_t tasks,
+              const Settings &settings);
 
   /// Removes copies without which the objective is no worse, in the order of
   /// the lists.
@@ -39,7 +45,9 @@ private:
   bool addCopies(int32_t rank);
   bool removeCopies(int32_t rank);
   bool settle(int32_t rank, CopyOverflow overflow);
-  void restore();
+  bool exchangeForwards();
+  /// Copies the lists that the last move has changed.
+  void copyChanged(const CopyLists &from, CopyLists &to) const;
   int32_t randomRank();
   CopyOverflow randomOverflow();
 

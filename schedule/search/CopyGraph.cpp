@@ -190,6 +190,10 @@ int32_t CopyGraph::rowOf(int32_t replica, ActionKind kind) const {
   return index < 0 ? -1 : replica * rowsPerReplica + index;
 }
 
+int32_t CopyGraph::numReplicas() const {
+  return static_cast<int32_t>(rows.size()) / rowsPerReplica;
+}
+
 std::optional<CopyGraph> rondo::makeCopyGraph(const Problem &problem,
                                               bool isFused) {
   if (problem.hasRecomputationAcross())

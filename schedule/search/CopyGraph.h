@@ -71,6 +71,7 @@ struct CopyGraph {
   /// [rank]: its shared host link, or -1; [shared link].
   std::vector<int32_t> sharedLinks;
   std::vector<uint8_t> isSharedHalf;
+  int32_t numReplicas() const;
   bool hasSharedLinks() const { return !isSharedHalf.empty(); }
 
   /// Problem::replicas and kinds to rows; -1: none.

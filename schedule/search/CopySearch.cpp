@@ -15,6 +15,7 @@
 #include "schedule/search/Portfolio.h"
 #include "schedule/search/Workers.h"
 #include "schedule/simulate/Objective.h"
+#include "schedule/transforms/Offload.h"
 
 #include <algorithm>
 #include <atomic>
@@ -36,6 +37,8 @@ constexpr int64_t chains = 8, rounds = 6;
 constexpr size_t maxStarts = 12;
 /// Temperatures of the chains of a round, as parts of the objective.
 constexpr double hottest = 0.03, coolest = 0.005;
+/// CopyAnnealing::Settings of half of the chains.
+constexpr double weightOfEnds = 0.1;
 
 struct Start {
   CopyLists lists;
@@ -63,13 +66,8 @@ public:
     for (const Schedule &start : options.starts)
       offer(start, "start");
     searchWithoutCopies();
-    if (!isDone())
-      searchLargerCaps();
-    const bool hasFused = hasCheaperBackward(problem);
-    for (const bool isFused : {false, true})
-      if ((hasFused || !isFused) && !isDone())
-        if (const auto graph = makeCopyGraph(problem, isFused))
-          searchGraph(*graph, hasFused && !isFused ? 0.5 : 1);
+    if (options.without != "copies")
+      placeCopies();
     finish();
     return std::move(result);
   }
@@ -115,9 +113,11 @@ private:
     if (options.timeLimitMs > 0)
       now.timeLimitMs =
           std::max<int64_t>(1, int64_t(double(options.timeLimitMs) * share));
-    now.effort = std::max<int64_t>(
-        1, int64_t(double(options.effort > 0 ? options.effort : defaultEffort) *
-                   share));
+    if (budget.isByEffort())
+      now.effort = std::max<int64_t>(
+          1, int64_t(double(options.effort > 0 ? options.effort
+                                               : defaultEffort) *
+                     share));
     return now;
   }
 
@@ -130,6 +130,16 @@ private:
     SearchResult found = search(plain, now);
     budget.use(found.effort * 1000);
     return found;
+  }
+
+  void placeCopies() {
+    if (!isDone())
+      searchLargerCaps();
+    const bool hasFused = hasCheaperBackward(problem);
+    for (const bool isFused : {false, true})
+      if ((hasFused || !isFused) && !isDone())
+        if (const auto graph = makeCopyGraph(problem, isFused))
+          searchGraph(*graph, hasFused && !isFused ? 0.5 : 1);
   }
 
   void searchWithoutCopies() {
@@ -174,9 +184,17 @@ private:
       if (budget.isSpent(8 * problem.numTasks()))
         return;
       budget.use(problem.numTasks());
-      if (FamilyResult made = generate(choice, free);
-          made && made->numActions() <= maxActions)
-        sources.push_back(std::move(*made));
+      FamilyResult made = generate(choice, free);
+      if (!made || made->numActions() > maxActions)
+        continue;
+      if (!made->hasCounts() && !made->hasSteps())
+        for (const OffloadOptions::Pairs pairs :
+             {OffloadOptions::Pairs::All, OffloadOptions::Pairs::Fit}) {
+          budget.use(4 * made->numActions());
+          offer(withCopies(problem, *made, {pairs, 0}),
+                "offload of " + choice.text());
+        }
+      sources.push_back(std::move(*made));
     }
     sources.push_back(oneByOne(free));
   }
@@ -270,7 +288,8 @@ private:
       const double hot = hottest * std::pow(coolest / hottest,
                                             double(i) / double(chains - 1));
       ends[i].ns =
-          annealing.run(ends[i].lists, result.bound.ns, each, hot);
+          annealing.run(ends[i].lists, result.bound.ns, each,
+                        {hot, i % 4 < 2 ? 0 : weightOfEnds});
       seconds[i] = budget.seconds() - beginOfChain;
       if (ends[i].ns <= result.bound.ns)
         for (int64_t known = firstDone; i < known;)

@@ -340,8 +340,8 @@ private:
 
 SearchResult rondo::search(const Problem &problem,
                            const SearchOptions &options) {
-  if (problem.hostMemory.hasCopies())
-    return searchWithCopies(problem, options);
-  return options.robustness ? searchRobust(problem, options)
-                            : Searcher(problem, options).run();
+  if (options.robustness)
+    return searchRobust(problem, options);
+  return problem.hostMemory.hasCopies() ? searchWithCopies(problem, options)
+                                        : Searcher(problem, options).run();
 }

@@ -64,17 +64,23 @@ static void printTable(const Problem &problem, const MemoryCurve &curve,
   outs() << problem.name << ": " << objectiveName(problem)
          << " by the most memory that a rank may hold\n";
   Table table;
-  table.add({"  cap", objectiveName(problem), "no less than", "up to", "",
-             plain ? "without copies" : ""});
+  std::vector<std::string> head = {"  cap", objectiveName(problem),
+                                   "no less than", "up to", ""};
+  if (plain)
+    head.push_back("without copies");
+  table.add(std::move(head));
   for (const CurvePoint &point : curve.points) {
     const SearchResult &result = point.result;
     const int64_t reached = objectiveOf(problem, result.simulation);
-    table.add({"  " + formatBytes(point.capBytes), formatNs(reached),
-               formatNs(result.bound.ns) + " (" +
-                   printedBound(result.bound.name) + ")",
-               upTo(point.boundUpToBytes),
-               gapText(result.provenOptimal, reached, result.bound.ns),
-               plain ? bestUnder(problem, *plain, point.capBytes) : ""});
+    std::vector<std::string> row = {
+        "  " + formatBytes(point.capBytes), formatNs(reached),
+        formatNs(result.bound.ns) + " (" + printedBound(result.bound.name) +
+            ")",
+        upTo(point.boundUpToBytes),
+        gapText(result.provenOptimal, reached, result.bound.ns)};
+    if (plain)
+      row.push_back(bestUnder(problem, *plain, point.capBytes));
+    table.add(std::move(row));
   }
   table.print(outs());
   outs() << "  no schedule fits below " << formatBytes(curve.leastBytes)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write random problems whose stages may copy to their hosts, a rondo-problem/2 line each.
 
-    random-problems.py [--seed N] [--count N] [--scale N] > problems.jsonl
+    random_problems.py [--seed N] [--count N] [--scale N] > problems.jsonl
 
 Chains, two chunks a rank (interleaved or V), shared host links, half-duplex host links, host caps, loads before W,
 and later ranks that copy less. Caps start at the least with which all micro-batches can run. With --scale, ranks and
