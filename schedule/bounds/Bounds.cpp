@@ -9,9 +9,9 @@ using namespace rondo;
 
 const std::vector<BoundArgument> &rondo::boundArguments() {
   static const std::vector<BoundArgument> table = {
-      rankWork(),         criticalPath(),    jacksonBound(),
-      memoryPrecedence(), oneRank(),         pricedPaths(),
-      timeWindows(),      exhaustedOrders(), gathersOfOneRank(),
+      rankWork(),         criticalPath(),     jacksonBound(),
+      memoryPrecedence(), oneRank(),          pricedPaths(),
+      timeWindows(),      exhaustedOrders(),  gathersOfOneRank(),
       pathOfGathers(),    workAfterGathers(), copiedBytes()};
   return table;
 }

@@ -15,12 +15,10 @@
 using namespace rondo;
 
 static int64_t computeCopiedBytes(const Problem &problem, int64_t, int64_t) {
-  if (!problem.hostMemory.hasCopies() ||
-      problem.numTasks() > maxDetailedTasks)
+  if (!problem.hostMemory.hasCopies() || problem.numTasks() > maxDetailedTasks)
     return 0;
   Problem free = problem.withoutCopies();
-  std::optional<FlatProblem> flat =
-      FlatProblem::of(free, BackwardCosts::Least);
+  std::optional<FlatProblem> flat = FlatProblem::of(free, BackwardCosts::Least);
   std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
   const std::optional<FlatProblem> uncapped =
       FlatProblem::of(free, BackwardCosts::Least);

@@ -30,11 +30,11 @@ CopyAreas::CopyAreas(const Problem &problem, const FlatProblem &flat,
       stage.saveNs = problem.cost(s, ActionKind::Save).ns;
       stage.loadNs = problem.cost(s, ActionKind::Load).ns;
       const int64_t inputGradNs = flat.ns[Task::I][s];
-      stage.awayNs = std::max<int64_t>(
-          0, roundTrips[s] + (isLate ? inputGradNs : 0) - stage.saveNs -
-                 stage.loadNs);
-      rank.applies &= stage.bytes <= flat.takes[s] -
-                                         (isLate ? flat.inputGradFrees[s] : 0);
+      stage.awayNs =
+          std::max<int64_t>(0, roundTrips[s] + (isLate ? inputGradNs : 0) -
+                                   stage.saveNs - stage.loadNs);
+      rank.applies &=
+          stage.bytes <= flat.takes[s] - (isLate ? flat.inputGradFrees[s] : 0);
       if (stage.bytes > 0)
         rank.stages.push_back(stage);
       firstNs = std::min(firstNs, heads[s] + flat.ns[Task::F][s]);
@@ -91,23 +91,19 @@ double CopyAreas::most(int32_t number, int64_t horizon) const {
   const Rank &rank = ranks[number];
   if (rank.stages.empty())
     return 0;
-  const auto lane = [&](int64_t outside) {
-    return double(horizon - outside);
-  };
+  const auto lane = [&](int64_t outside) { return double(horizon - outside); };
   double area =
       rank.isHalf
           ? within(rank, lane(rank.outsideBoth),
                    [](const Stage &stage) {
                      return double(stage.saveNs + stage.loadNs);
                    })
-          : std::min(within(rank, lane(rank.outsideSave),
-                            [](const Stage &stage) {
-                              return double(stage.saveNs);
-                            }),
-                     within(rank, lane(rank.outsideLoad),
-                            [](const Stage &stage) {
-                              return double(stage.loadNs);
-                            }));
+          : std::min(
+                within(rank, lane(rank.outsideSave),
+                       [](const Stage &stage) { return double(stage.saveNs); }),
+                within(rank, lane(rank.outsideLoad), [](const Stage &stage) {
+                  return double(stage.loadNs);
+                }));
   if (rank.hostCap == infinite)
     return area;
   // A copy that is away for a shorter time saves no more per byte on the host.
@@ -117,7 +113,7 @@ double CopyAreas::most(int32_t number, int64_t horizon) const {
       ratio = std::max(ratio, stage.area() / stage.hostArea());
     else
       return area;
-  return std::min(area, ratio * double(rank.hostCap) *
-                            double(std::max<int64_t>(
-                                0, horizon - rank.outsideBoth)));
+  return std::min(area,
+                  ratio * double(rank.hostCap) *
+                      double(std::max<int64_t>(0, horizon - rank.outsideBoth)));
 }

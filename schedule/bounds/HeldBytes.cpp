@@ -132,8 +132,7 @@ int64_t leastHorizon(double least, double cap, const CopyAreas &areas,
   int64_t low = 0, high = int64_t(std::ceil(least));
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (double(middle) >=
-        least - areas.most(rank, middle) / cap * (1 + 1e-9))
+    if (double(middle) >= least - areas.most(rank, middle) / cap * (1 + 1e-9))
       high = middle;
     else
       low = middle + 1;
@@ -235,9 +234,8 @@ int64_t rondo::heldBytesBound(const FlatProblem &flat,
   const std::vector<int64_t> roundTrip = roundTripsOf(flat);
   int64_t best = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    best = std::max(
-        best, boundOfRank(flat, propagation, roundTrip, rank, microbatches,
-                          areas));
+    best = std::max(best, boundOfRank(flat, propagation, roundTrip, rank,
+                                      microbatches, areas));
   return best;
 }
 

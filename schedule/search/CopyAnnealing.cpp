@@ -101,8 +101,7 @@ bool CopyAnnealing::shiftOnPath() {
   changedRank = row.rank;
   if (first == last || random.below(4) == 0) {
     // To another place of the list, near ones more often.
-    const int32_t count = current.length[row.rank],
-                  from = positionOf(path[at]);
+    const int32_t count = current.length[row.rank], from = positionOf(path[at]);
     const auto reach =
         static_cast<int32_t>(1 + random.below(1 + random.below(count)));
     const int32_t to =
@@ -155,7 +154,8 @@ bool CopyAnnealing::addCopies(int32_t rank) {
   CopyTaskId *const list = current.rank(rank);
   int32_t &count = current.length[rank];
   const CopyTaskId save = graph.id(pair.save, i), load = graph.id(pair.load, i);
-  if (!graph.exists[save] || std::find(list, list + count, save) != list + count)
+  if (!graph.exists[save] ||
+      std::find(list, list + count, save) != list + count)
     return false;
   const auto placeOf = [&](int32_t row) {
     return static_cast<int32_t>(
@@ -178,8 +178,7 @@ bool CopyAnnealing::addCopies(int32_t rank) {
   ++count;
   // A task that waited for memory may come earlier now.
   if (random.below(2)) {
-    const int32_t to =
-        saveAt + 1 + static_cast<int32_t>(random.below(maxLead));
+    const int32_t to = saveAt + 1 + static_cast<int32_t>(random.below(maxLead));
     int32_t from = to;
     for (; from < count && graph.row(list[from]).takes == 0; ++from)
       ;

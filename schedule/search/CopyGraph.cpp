@@ -109,8 +109,8 @@ private:
   void addRow(int32_t replica, ActionKind kind) {
     const int32_t number = rowOf(replica, kind), rank = problem.rankOf(replica);
     CopyRow &row = graph.rows[number];
-    row.kind = isFused && kind == ActionKind::InputGrad ? ActionKind::Backward
-                                                        : kind;
+    row.kind =
+        isFused && kind == ActionKind::InputGrad ? ActionKind::Backward : kind;
     row.rank = rank;
     row.replica = replica;
     const Lane lane = problem.hostMemory.laneOf(rank, kind);

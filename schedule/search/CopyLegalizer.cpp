@@ -123,8 +123,8 @@ void CopyLegalizer::makeSpace(CopyTaskId t, int32_t rank,
 
 bool CopyLegalizer::legalize(CopyLists &lists, int32_t rank,
                              CopyOverflow overflow, int32_t leadOfLoads) {
-  CopyTaskId *const begin = lists.rank(rank),
-                    *const end = begin + lists.length[rank];
+  CopyTaskId *const begin = lists.rank(rank), *const end =
+                                                  begin + lists.length[rank];
   made.clear();
   deferred.clear();
   pending.clear();
@@ -171,8 +171,7 @@ bool CopyLegalizer::legalize(CopyLists &lists, int32_t rank,
       continue;
     if (overflow == CopyOverflow::Copy)
       if (const CopyRow &row = graph.row(t); row.load >= 0)
-        if (const CopyTaskId load =
-                graph.id(row.load, graph.microbatchOf(t));
+        if (const CopyTaskId load = graph.id(row.load, graph.microbatchOf(t));
             isListed[load] && !isPlaced[load] && isAvailable(load)) {
           makeSpace(load, rank, entry, end, overflow);
           if (fits(load) && !isPlaced[load])

@@ -57,10 +57,10 @@ public:
       return std::move(result);
     result.bound = quickBound(problem, options.without);
     keep(options.known);
-    budget.limitEffort(
-        (options.effort > 0 ? std::min(options.effort, never / 1000000)
+    budget.limitEffort((options.effort > 0
+                            ? std::min(options.effort, never / 1000000)
                             : defaultEffort) *
-        1000);
+                       1000);
     budget.use(12 * problem.numTasks());
     report();
     for (const Schedule &start : options.starts)
@@ -90,8 +90,7 @@ private:
   int64_t offer(Schedule schedule, const std::string &origin) {
     if (schedule.numActions() <= maxActions)
       sources.push_back(schedule);
-    Judged judged =
-        judge(problem, std::move(schedule), options.inIndexOrder);
+    Judged judged = judge(problem, std::move(schedule), options.inIndexOrder);
     budget.use(judged.steps);
     const int64_t value = judged.isLegal() ? judged.objective : infinite;
     if (value >= objective())
@@ -115,9 +114,9 @@ private:
           std::max<int64_t>(1, int64_t(double(options.timeLimitMs) * share));
     if (budget.isByEffort())
       now.effort = std::max<int64_t>(
-          1, int64_t(double(options.effort > 0 ? options.effort
-                                               : defaultEffort) *
-                     share));
+          1,
+          int64_t(double(options.effort > 0 ? options.effort : defaultEffort) *
+                  share));
     return now;
   }
 
@@ -285,11 +284,10 @@ private:
       ends[i] = starts[(i + round) % 2 == 0 ? 0 : i / 2 % starts.size()];
       CopyAnnealing annealing(
           graph, options.seed + uint64_t(1 + i + chains * round), parts[i]);
-      const double hot = hottest * std::pow(coolest / hottest,
-                                            double(i) / double(chains - 1));
-      ends[i].ns =
-          annealing.run(ends[i].lists, result.bound.ns, each,
-                        {hot, i % 4 < 2 ? 0 : weightOfEnds});
+      const double hot =
+          hottest * std::pow(coolest / hottest, double(i) / double(chains - 1));
+      ends[i].ns = annealing.run(ends[i].lists, result.bound.ns, each,
+                                 {hot, i % 4 < 2 ? 0 : weightOfEnds});
       seconds[i] = budget.seconds() - beginOfChain;
       if (ends[i].ns <= result.bound.ns)
         for (int64_t known = firstDone; i < known;)

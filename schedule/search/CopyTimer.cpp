@@ -83,7 +83,8 @@ void CopyTimer::derive(const CopyLists &lists, int32_t rank) {
     // What it needs itself on another lane.
     const int32_t neededRow = row.lane != 0 ? row.before : row.load;
     if (neededRow >= 0 && graph.rows[neededRow].lane != row.lane)
-      if (const int32_t needed = positionInRank[graph.id(neededRow, microbatch)];
+      if (const int32_t needed =
+              positionInRank[graph.id(neededRow, microbatch)];
           needed >= 0 && !(knownBy[needed] >> row.lane & 1)) {
         knownBy[needed] |= uint8_t(1u << row.lane);
         out.awaited.push_back(needed);

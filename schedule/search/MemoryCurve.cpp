@@ -43,8 +43,7 @@ Problem rondo::underCap(const Problem &problem, int64_t capBytes) {
   const int64_t largest = largestCap(problem);
   // The peak of a rank with copies is that of a count only if it has a cap.
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
-    if (problem.hostMemory.hasCopies() &&
-        under.memoryCaps[rank] == noMemoryCap)
+    if (problem.hostMemory.hasCopies() && under.memoryCaps[rank] == noMemoryCap)
       under.memoryCaps[rank] = totalBytes(problem, rank);
   for (int64_t &cap : under.memoryCaps)
     if (!isInProportion)

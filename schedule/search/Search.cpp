@@ -12,6 +12,7 @@
 #include "schedule/search/RoundRobinSearch.h"
 #include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
+#include "schedule/uneven/UnevenSearch.h"
 
 #include <algorithm>
 
@@ -340,8 +341,10 @@ private:
 
 SearchResult rondo::search(const Problem &problem,
                            const SearchOptions &options) {
-  if (options.robustness)
-    return searchRobust(problem, options);
-  return problem.hostMemory.hasCopies() ? searchWithCopies(problem, options)
-                                        : Searcher(problem, options).run();
+  if (problem.hostMemory.hasCopies() && !options.robustness)
+    return searchWithCopies(problem, options);
+  if (problem.isUneven())
+    return searchUneven(problem, options);
+  return options.robustness ? searchRobust(problem, options)
+                            : Searcher(problem, options).run();
 }

@@ -114,8 +114,9 @@ private:
         message.edge = e;
         message.arriveNs = simulation.arrivalNs[key];
         const int64_t count = problem.countsOnce ? 1 : int64_t(action.count);
-        message.leaveNs = message.arriveNs - link.latencyNs -
-                          link.occupancyNs(edge.bytes * count);
+        message.leaveNs =
+            message.arriveNs - link.latencyNs -
+            link.occupancyNs(problem.bytesOf(e, action.index, count));
         for (int64_t m = key, end = m + action.count; m < end; ++m)
           numberOf[m] = int64_t(timeline.messages.size());
         timeline.messages.push_back(message);

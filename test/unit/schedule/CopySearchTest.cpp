@@ -42,11 +42,11 @@ Problem drawCopies(Engine &random, const std::vector<int32_t> &ranks,
     const bool isLate = random() % 4 == 0;
     if (const int64_t limit = isLate ? activation - early : activation;
         limit > 0 && random() % 5 > 0)
-      problem.setCopies(s, {pick(random, 1, limit),
-                            isLate ? LoadBefore::WeightGrad
-                                   : LoadBefore::InputGrad,
-                            {},
-                            {}});
+      problem.setCopies(
+          s, {pick(random, 1, limit),
+              isLate ? LoadBefore::WeightGrad : LoadBefore::InputGrad,
+              {},
+              {}});
   }
   for (int32_t r = 0; r < numRanks; ++r)
     if (random() % 5 > 0)
@@ -196,8 +196,8 @@ TEST(CopySearch, FindsTheOptimaOfTinyProblemsAndNoBoundIsAbove) {
     sharper += quick.name == std::string("C1");
     SearchOptions plain = options;
     const SearchResult without = search(problem.withoutCopies(), plain);
-    gains += !without.schedule ||
-             objectiveOf(problem, without.simulation) > optimum;
+    gains +=
+        !without.schedule || objectiveOf(problem, without.simulation) > optimum;
     if (without.schedule) {
       EXPECT_GE(objectiveOf(problem, without.simulation), optimum) << n;
     }
@@ -233,7 +233,8 @@ TEST(CopySearch, ListsTakeTheTimesOfTheSimulator) {
       const auto r = int32_t(random() % graph->ranks);
       CopyTaskId *list = lists.rank(r);
       const int32_t count = lists.length[r];
-      const auto from = int32_t(random() % count), to = int32_t(random() % count);
+      const auto from = int32_t(random() % count),
+                 to = int32_t(random() % count);
       if (from < to)
         std::rotate(list + from, list + from + 1, list + to + 1);
       else
@@ -274,10 +275,9 @@ TEST(CopySearch, ThreadsDoNotChangeTheResult) {
   const SearchResult three = search(problem, options);
   ASSERT_TRUE(one.schedule && three.schedule);
   for (int32_t r = 0; r < 3; ++r)
-    EXPECT_TRUE(std::equal(one.schedule->rank(r).begin(),
-                           one.schedule->rank(r).end(),
-                           three.schedule->rank(r).begin(),
-                           three.schedule->rank(r).end()));
+    EXPECT_TRUE(std::equal(
+        one.schedule->rank(r).begin(), one.schedule->rank(r).end(),
+        three.schedule->rank(r).begin(), three.schedule->rank(r).end()));
   EXPECT_EQ(one.effort, three.effort);
 }
 
