@@ -53,7 +53,8 @@ def problem(layers, ranks, variant):
             return None
         early, late = total("saved_for_input_grad_bytes"), total("saved_for_weight_grad_bytes")
         inputs = total("output_bytes")
-        caps.append({"memory_bytes": cap, "host_memory_bytes": HOST, "host_link": {"bytes_per_us": HOST_LINK}})
+        caps.append({"memory_bytes": cap, "host_memory_bytes": HOST,
+                     "host_link": {"latency_ns": 10000, "bytes_per_us": HOST_LINK}})
         costs = {"F": {"ns": total("forward_flops") * 1000 // FLOPS_PER_US, "takes_bytes": early + late},
                  "I": {"ns": total("input_grad_flops") * 1000 // FLOPS_PER_US, "frees_bytes": early},
                  "W": {"ns": total("weight_grad_flops") * 1000 // FLOPS_PER_US, "frees_bytes": late}}

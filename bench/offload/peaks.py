@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory and time with copies to the host, against what is published for them.
+"""Memory of published schedules with copies to the host, against what is published for copies.
 
     peaks.py RONDO [--time-limit-ms N] [--ranks N] [--microbatches N]
 
-For one stage a rank, two interleaved stages and a V, and for copies both ways that take k times the work of a
-micro-batch: the makespan without caps, the least cap at which the search reaches it without and with copies, and the
-makespan with copies at half of that memory. PipeOffload (arXiv 2503.01328) states that all activations can leave for
-k <= 1 and half for k <= 2. Memory is in activations of a micro-batch of all stages of a rank.
+For 1F1B, interleaved 1F1B and V-half, and for copies both ways that take k times the work of a micro-batch: the least
+cap under which the search reaches the makespan of the family, without and with copies, and the makespan with copies
+under half of the family's memory. PipeOffload (arXiv 2503.01328) states that all activations can leave for k <= 1 and
+half for k <= 2. Memory is in activations A of a micro-batch of all stages of a rank, time in its work T.
 """
 import argparse
 import json
@@ -62,6 +62,19 @@ def least_cap(rondo, given, target, most, limit):
     return best
 
 
+def base_of(rondo, given, family):
+    """Makespan and peak of a family."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.write(json.dumps(given) + "\n")
+        file.flush()
+        run = subprocess.run([rondo, "compare", file.name, "--family", family, "--effort", "1", "--json"],
+                             capture_output=True, text=True, check=False)
+    for line in map(json.loads, run.stdout.splitlines()):
+        if line.get("family") == family:
+            return line["makespan_ns"], max(line["peak_memory_bytes"])
+    raise SystemExit(f"no schedule of {family}: {run.stderr}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rondo")
@@ -69,20 +82,20 @@ def main():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--microbatches", type=int, default=12)
     arguments = parser.parse_args()
-    ranks, limit = arguments.ranks, arguments.time_limit_ms
-    print("| placement | k | makespan without caps | least memory without copies | with copies | "
-          "makespan at half of it, with copies | without |\n|---|---|---|---|---|---|---|")
-    for placement in ("linear", "interleaved", "v"):
+    rondo, ranks, limit = arguments.rondo, arguments.ranks, arguments.time_limit_ms
+    print("| family | makespan | peak | k | least memory without copies | with copies | makespan under half the peak, "
+          "without copies | with copies |\n|---|---|---|---|---|---|---|---|")
+    for placement, family in (("linear", "1f1b"), ("interleaved", "interleaved-1f1b"), ("v", "v-half")):
         plain = problem(placement, ranks, arguments.microbatches, 0)
-        target = search(arguments.rondo, plain, None, limit)
-        without = least_cap(arguments.rondo, plain, target, 2 * ranks * UNIT, limit)
-        half = search(arguments.rondo, plain, without // 2, limit)
+        target, peak = base_of(rondo, plain, family)
+        without = least_cap(rondo, plain, target, peak, limit)
+        half = search(rondo, plain, peak // 2, limit)
         for k in (0.5, 1, 1.5, 2, 3):
             given = problem(placement, ranks, arguments.microbatches, k)
-            needed = least_cap(arguments.rondo, given, target, without, limit)
-            at_half = search(arguments.rondo, given, without // 2, limit)
-            print(f"| {placement} | {k} | {target / WORK:.2f} T | {without / UNIT:.1f} A | {needed / UNIT:.1f} A | "
-                  f"{at_half / WORK:.2f} T | {half / WORK:.2f} T |", flush=True)
+            needed = least_cap(rondo, given, target, without, limit)
+            at_half = search(rondo, given, peak // 2, limit)
+            print(f"| {family} | {target / WORK:.2f} T | {peak / UNIT:.1f} A | {k} | {without / UNIT:.1f} A | "
+                  f"{needed / UNIT:.1f} A | {half / WORK:.2f} T | {at_half / WORK:.2f} T |", flush=True)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ namespace {
 constexpr int64_t defaultEffort = 2000000;
 /// Parts of the time and effort for orders without copies: under the caps, and
 /// under each of the larger ones.
-constexpr double shareWithoutCopies = 0.15, shareOfLargerCaps = 0.04;
+constexpr double shareWithoutCopies = 0.3, shareOfLargerCaps = 0.03;
 /// Larger caps that are tried, in percent. 0: no cap.
 constexpr int64_t largerCaps[] = {0, 125, 150, 200, 300};
 /// Chains of a round, the rounds, and the most starts that are kept.
