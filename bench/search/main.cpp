@@ -5,12 +5,14 @@
 //          [--only=PART,...] [--clock=wall|cpu] [--threads=N] [--show=N]
 //          [--match=TEXT] [--without=NAME]
 //
-// PART is small, mixed, makespan, span, neighbours, tight, growth or, with
+// PART is small, mixed, offload, makespan, span, neighbours, tight, growth or,
+// with
 // --threads, threads. presets runs only if it is named, and takes minutes: it
 // chooses a table of presets like that of schedule/search/PatternPresets.cpp.
-// FOLDER holds small.problems.jsonl, small.optima.json, the same for mixed,
-// peers.problems.jsonl and peers.best.json, by default ../shared/oracles if it
-// exists. Takes every N-th problem or case (default 9), starting at number
+// FOLDER holds small.problems.jsonl, small.optima.json, the same for mixed and
+// offload, peers.problems.jsonl and peers.best.json, by default
+// ../shared/oracles if it exists. Takes every N-th problem or case (default 9),
+// starting at number
 // --from, whose name contains TEXT. --clock=cpu limits the processor time of
 // the search, so that figures are valid on a busy machine. --threads is how
 // many work on a problem, by wall time. --show prints the names of the N worst
@@ -100,6 +102,8 @@ int main(int argc, char **argv) {
       measureOptima(settings, "small");
     if (settings.takes("mixed"))
       measureOptima(settings, "mixed");
+    if (settings.takes("offload"))
+      measureOptima(settings, "offload");
     if (settings.takes("makespan"))
       measurePeers(settings, Objective::Makespan);
     if (settings.takes("span"))

@@ -22,8 +22,9 @@ public:
     ++count;
     seconds += run.seconds;
     proven += result.provenOptimal || !result.schedule;
-    const std::optional<int64_t> best =
-        integerIn(known, problem.name, "best_ns");
+    std::optional<int64_t> best;
+    if (!booleanOf(known, problem.name, "infeasible"))
+      best = integerIn(known, problem.name, "best_ns");
     const std::string note = ", bound " + std::to_string(result.bound.ns) +
                              " by " + printedBound(result.bound.name) +
                              ", found by " + result.origin;

@@ -18,6 +18,9 @@ BoundArgument timeWindows();
 BoundArgument pricedPaths();
 BoundArgument exhaustedOrders();
 
+/// For stages that may copy to their hosts.
+BoundArgument copiedBytes();
+
 // G1, G3 and G2, for sharded stages.
 BoundArgument gathersOfOneRank();
 BoundArgument pathOfGathers();

@@ -9,10 +9,10 @@ using namespace rondo;
 
 const std::vector<BoundArgument> &rondo::boundArguments() {
   static const std::vector<BoundArgument> table = {
-      rankWork(),         criticalPath(),    jacksonBound(),
-      memoryPrecedence(), oneRank(),         pricedPaths(),
-      timeWindows(),      exhaustedOrders(), gathersOfOneRank(),
-      pathOfGathers(),    workAfterGathers()};
+      rankWork(),         criticalPath(),     jacksonBound(),
+      memoryPrecedence(), oneRank(),          pricedPaths(),
+      timeWindows(),      exhaustedOrders(),  gathersOfOneRank(),
+      pathOfGathers(),    workAfterGathers(), copiedBytes()};
   return table;
 }
 
@@ -32,13 +32,18 @@ struct Limits {
 } // namespace
 
 static Bound bestWithin(const Problem &problem, const Limits &limits) {
-  // Arguments about memory assume that bytes return by I, W and B alone. Every
-  // bound without caps holds: copies only add work.
+  // Arguments about memory assume that bytes return by I, W and B alone, except
+  // C1. Every bound without caps holds: copies only add work.
   if (problem.hostMemory.hasCopies()) {
     Problem uncapped = problem.withoutCopies();
     std::fill(uncapped.memoryCaps.begin(), uncapped.memoryCaps.end(),
               noMemoryCap);
-    return bestWithin(uncapped, limits);
+    const Bound free = bestWithin(uncapped, limits);
+    const BoundArgument copied = copiedBytes();
+    if (copied.cost > limits.maxCost || copied.name == limits.without)
+      return free;
+    const int64_t ns = copied.compute(problem, limits.ceiling, limits.effort);
+    return ns > free.ns ? Bound{ns, copied.name} : free;
   }
   const int64_t tasks = problem.numTasks();
   Bound best;

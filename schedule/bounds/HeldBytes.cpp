@@ -16,6 +16,10 @@
 // if the T that solves A = f(T) by this formula is b + e or more, none below
 // does.
 //
+// Copies to the host lower A by at most g(T), which increases with T as well,
+// and every byte that is held at t is still taken by F before t and freed by I
+// or W after t. So the least T with A - g(T) <= f(T) is a bound.
+//
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/HeldBytes.h"
@@ -107,21 +111,6 @@ int64_t roundTripOf(const FlatProblem &flat, int32_t stage,
   return std::max<int64_t>(0, arrival(Task::I, stage));
 }
 
-/// [stage]: the longest path from the end of its F to the start of its I.
-/// O(stages) for a chain, otherwise O(edges) per stage; unknown if there are
-/// too many.
-std::vector<int64_t> roundTripsOf(const FlatProblem &flat) {
-  std::vector<int64_t> roundTrip(flat.stages, 0), ends;
-  for (int32_t s = flat.stages - 1; flat.isChain && s-- > 0;)
-    roundTrip[s] = flat.messages[s].transferNs() + flat.ns[Task::F][s + 1] +
-                   roundTrip[s + 1] + flat.ns[Task::I][s + 1] +
-                   flat.messages[flat.stages - 1 + s].transferNs();
-  if (!flat.isChain && flat.stages <= FlatProblem::maxRelated)
-    for (int32_t s = 0; s < flat.stages; ++s)
-      roundTrip[s] = roundTripOf(flat, s, ends);
-  return roundTrip;
-}
-
 /// The memory that one micro-batch needs on a rank, in bytes times ns.
 double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
               int32_t rank) {
@@ -136,13 +125,45 @@ double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
   return area;
 }
 
+/// The least horizon for which copies can save enough, if `least` is what is
+/// needed without copies.
+int64_t leastHorizon(double least, double cap, const CopyAreas &areas,
+                     int32_t rank) {
+  int64_t low = 0, high = int64_t(std::ceil(least));
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (double(middle) >= least - areas.most(rank, middle) / cap * (1 + 1e-9))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/// The greatest common divisor of the bytes of a rank's stages; 0 if a
+/// micro-batch never frees some of its bytes.
+int64_t unitOf(const FlatProblem &flat, int32_t rank) {
+  int64_t unit = 0;
+  for (int32_t s : flat.stagesOf[rank]) {
+    const int64_t takes = flat.takes[s], early = flat.inputGradFrees[s];
+    if (early + flat.weightGradFrees[s] != takes)
+      return 0;
+    unit = std::gcd(unit, std::gcd(takes, early));
+  }
+  return unit;
+}
+
 int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
                     const std::vector<int64_t> &roundTrip, int32_t rank,
-                    int64_t microbatches) {
+                    int64_t microbatches, const CopyAreas *areas) {
   const std::vector<int32_t> &stages = flat.stagesOf[rank];
-  const int64_t cap = usableCap(flat, rank);
-  if (cap == 0)
+  int64_t cap = usableCap(flat, rank);
+  if (cap == 0 || (areas && !areas->applies(rank)))
     return 0;
+  if (areas) {
+    const int64_t unit = areas->unitWith(rank, unitOf(flat, rank));
+    cap = flat.caps[rank] / unit * unit;
+  }
   // Earliest times, from the begin and from the end, at which micro-batches
   // that the flat problem leaves out can take or free bytes.
   int64_t lastHead = never, lastTail = never;
@@ -181,31 +202,40 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
                        double(cap) * (1 - 1e-9);
   if (least >= double(maxSum))
     return 0;
-  const int64_t bound = int64_t(std::ceil(least)) + offset;
+  int64_t horizon = int64_t(std::ceil(least));
+  if (areas)
+    horizon = leastHorizon(least, double(cap), *areas, rank);
+  const int64_t bound = horizon + offset;
   return bound >= begin.end + end.end ? bound : 0;
 }
 
 } // namespace
 
+std::vector<int64_t> rondo::roundTripsOf(const FlatProblem &flat) {
+  std::vector<int64_t> roundTrip(flat.stages, 0), ends;
+  for (int32_t s = flat.stages - 1; flat.isChain && s-- > 0;)
+    roundTrip[s] = flat.messages[s].transferNs() + flat.ns[Task::F][s + 1] +
+                   roundTrip[s + 1] + flat.ns[Task::I][s + 1] +
+                   flat.messages[flat.stages - 1 + s].transferNs();
+  if (!flat.isChain && flat.stages <= FlatProblem::maxRelated)
+    for (int32_t s = 0; s < flat.stages; ++s)
+      roundTrip[s] = roundTripOf(flat, s, ends);
+  return roundTrip;
+}
+
 int64_t rondo::usableCap(const FlatProblem &flat, int32_t rank) {
-  int64_t unit = 0;
-  for (int32_t s : flat.stagesOf[rank]) {
-    const int64_t takes = flat.takes[s], early = flat.inputGradFrees[s];
-    if (early + flat.weightGradFrees[s] != takes)
-      return 0;
-    unit = std::gcd(unit, std::gcd(takes, early));
-  }
+  const int64_t unit = unitOf(flat, rank);
   return unit > 0 ? flat.caps[rank] / unit * unit : 0;
 }
 
 int64_t rondo::heldBytesBound(const FlatProblem &flat,
                               const Propagation &propagation,
-                              int64_t microbatches) {
+                              int64_t microbatches, const CopyAreas *areas) {
   const std::vector<int64_t> roundTrip = roundTripsOf(flat);
   int64_t best = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank)
-    best = std::max(
-        best, boundOfRank(flat, propagation, roundTrip, rank, microbatches));
+    best = std::max(best, boundOfRank(flat, propagation, roundTrip, rank,
+                                      microbatches, areas));
   return best;
 }
 

@@ -13,6 +13,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_HELDBYTES_H
 #define RONDO_SCHEDULE_BOUNDS_HELDBYTES_H
 
+#include "schedule/bounds/CopyAreas.h"
 #include "schedule/partial/Propagation.h"
 
 namespace rondo {
@@ -21,8 +22,16 @@ namespace rondo {
 /// micro-batches. The flat problem may have fewer: its heads are those of the
 /// first ones, its tails those of the last ones. The propagation must have
 /// estimated the empty state. O(n log n) of a rank's tasks.
+///
+/// `areas`, if not null, is what copies to the hosts can save. Then heads and
+/// tails must be those without caps.
 int64_t heldBytesBound(const FlatProblem &flat, const Propagation &propagation,
-                       int64_t microbatches);
+                       int64_t microbatches, const CopyAreas *areas = nullptr);
+
+/// [stage]: the longest path from the end of its F to the start of its I.
+/// O(stages) for a chain, otherwise O(edges) per stage; 0 if there are too
+/// many.
+std::vector<int64_t> roundTripsOf(const FlatProblem &flat);
 
 /// The most bytes of a rank's cap that can be held: the cap, rounded down to
 /// the unit of which every size is a multiple. 0 if nothing is held, or if a

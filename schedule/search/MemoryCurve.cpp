@@ -26,10 +26,25 @@ static int64_t largestCap(const Problem &problem) {
                            problem.memoryCaps.end());
 }
 
+/// More bytes than a rank ever holds.
+static int64_t totalBytes(const Problem &problem, int32_t rank) {
+  __int128 bytes = 1;
+  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+    for (const ActionTraits &traits : actionTable.rows)
+      if (traits.hasCost() && problem.rankOf(replica) == rank)
+        bytes += __int128(problem.cost(replica, traits.kind).acquireBytes) *
+                 problem.microbatches;
+  return static_cast<int64_t>(std::min<__int128>(bytes, maxSum));
+}
+
 Problem rondo::underCap(const Problem &problem, int64_t capBytes) {
   Problem under = problem;
   const bool isInProportion = areAllCapped(problem);
   const int64_t largest = largestCap(problem);
+  // The peak of a rank with copies is that of a count only if it has a cap.
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    if (problem.hostMemory.hasCopies() && under.memoryCaps[rank] == noMemoryCap)
+      under.memoryCaps[rank] = totalBytes(problem, rank);
   for (int64_t &cap : under.memoryCaps)
     if (!isInProportion)
       cap = std::min(cap, capBytes);

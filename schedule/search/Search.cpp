@@ -3,6 +3,7 @@
 
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/Shortfall.h"
+#include "schedule/search/CopySearch.h"
 #include "schedule/search/FamilyDrafts.h"
 #include "schedule/search/LessMemory.h"
 #include "schedule/search/OneByOne.h"
@@ -336,32 +337,12 @@ private:
   int64_t provenNs = 0;
 };
 
-/// Orders without copies. The bound holds for orders with copies as well.
-SearchResult searchWithoutCopies(const Problem &problem,
-                                 const SearchOptions &options) {
-  SearchResult result = search(problem.withoutCopies(), options);
-  result.bound = quickBound(problem, options.without);
-  if (options.known.ns > result.bound.ns)
-    result.bound = options.known;
-  result.provenOptimal =
-      result.schedule &&
-      objectiveOf(problem, result.simulation) == result.bound.ns;
-  if (!result.provenOptimal && result.stop == SearchStop::Optimal)
-    result.stop = SearchStop::Exhausted;
-  if (auto shortfall = findShortfall(problem))
-    result.fault = shortfall;
-  else if (result.fault)
-    result.fault = makeFault<FaultKind::NoOrderWithoutCopies>(
-        describeBriefly(*result.fault));
-  return result;
-}
-
 } // namespace
 
 SearchResult rondo::search(const Problem &problem,
                            const SearchOptions &options) {
-  if (problem.hostMemory.hasCopies())
-    return searchWithoutCopies(problem, options);
+  if (problem.hostMemory.hasCopies() && !options.robustness)
+    return searchWithCopies(problem, options);
   if (problem.isUneven())
     return searchUneven(problem, options);
   return options.robustness ? searchRobust(problem, options)

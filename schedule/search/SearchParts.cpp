@@ -16,6 +16,7 @@ const std::vector<SearchPart> &rondo::searchParts() {
       beamSearch(),
       steadyPattern(),
       neighbourhoods(),
+      {"copies", "copies to the host, if stages may copy", PartPhase::End},
       {"less-memory", "the same objective with a lower peak", PartPhase::End}};
   return table;
 }

@@ -48,19 +48,39 @@ static std::string upTo(int64_t capBytes) {
   return capBytes == noMemoryCap ? "any" : formatBytes(capBytes);
 }
 
-static void printTable(const Problem &problem, const MemoryCurve &curve) {
+/// The best objective of a curve under a cap, as text.
+static std::string bestUnder(const Problem &problem, const MemoryCurve &curve,
+                             int64_t capBytes) {
+  std::string best = "none fits";
+  for (const CurvePoint &point : curve.points)
+    if (point.capBytes <= capBytes)
+      best = formatNs(objectiveOf(problem, point.result.simulation));
+  return best;
+}
+
+/// `plain`: the curve of the problem without copies, if its stages may copy.
+static void printTable(const Problem &problem, const MemoryCurve &curve,
+                       const std::optional<MemoryCurve> &plain) {
   outs() << problem.name << ": " << objectiveName(problem)
          << " by the most memory that a rank may hold\n";
   Table table;
-  table.add({"  cap", objectiveName(problem), "no less than", "up to", ""});
+  std::vector<std::string> head = {"  cap", objectiveName(problem),
+                                   "no less than", "up to", ""};
+  if (plain)
+    head.push_back("without copies");
+  table.add(std::move(head));
   for (const CurvePoint &point : curve.points) {
     const SearchResult &result = point.result;
     const int64_t reached = objectiveOf(problem, result.simulation);
-    table.add({"  " + formatBytes(point.capBytes), formatNs(reached),
-               formatNs(result.bound.ns) + " (" +
-                   printedBound(result.bound.name) + ")",
-               upTo(point.boundUpToBytes),
-               gapText(result.provenOptimal, reached, result.bound.ns)});
+    std::vector<std::string> row = {
+        "  " + formatBytes(point.capBytes), formatNs(reached),
+        formatNs(result.bound.ns) + " (" + printedBound(result.bound.name) +
+            ")",
+        upTo(point.boundUpToBytes),
+        gapText(result.provenOptimal, reached, result.bound.ns)};
+    if (plain)
+      row.push_back(bestUnder(problem, *plain, point.capBytes));
+    table.add(std::move(row));
   }
   table.print(outs());
   outs() << "  no schedule fits below " << formatBytes(curve.leastBytes)
@@ -74,6 +94,9 @@ static void appendLines(const Problem &problem, const SearchRequest &search,
   raw_string_ostream os(lines);
   for (const CurvePoint &point : curve.points) {
     SearchResult result = point.result;
+    // What actions wait for depends on the cap.
+    if (result.schedule->hasCopies())
+      result.simulation = simulate(problem, *result.schedule);
     json::CapRecord cap;
     cap.capBytes = point.capBytes;
     cap.lowerBoundNs = result.bound.ns;
@@ -94,6 +117,19 @@ static void appendLines(const Problem &problem, const SearchRequest &search,
   }
 }
 
+/// The curve without copies, with half of the limits. Leaves the other half,
+/// and the schedules as starts, so that copies are never worse.
+static MemoryCurve searchPlainCurve(const Problem &problem,
+                                    SearchOptions &options, int64_t points) {
+  options.timeLimitMs = (options.timeLimitMs + 1) / 2;
+  options.effort = (options.effort + 1) / 2;
+  MemoryCurve curve = searchMemoryCurve(problem.withoutCopies(), options,
+                                        points, rondo::search);
+  for (const CurvePoint &point : curve.points)
+    options.starts.push_back(*point.result.schedule);
+  return curve;
+}
+
 int searchCurves(const CurveRequest &request, const SearchRequest &search,
                  Session &session) {
   const std::vector<Problem> &problems = session.problems;
@@ -107,6 +143,8 @@ int searchCurves(const CurveRequest &request, const SearchRequest &search,
   size_t empty = 0, points = 0;
   const Fault *fault = nullptr;
   std::vector<MemoryCurve> curves;
+  /// [problem]: the curve without copies, if its stages may copy.
+  std::vector<std::optional<MemoryCurve>> plainCurves(problems.size());
   curves.reserve(problems.size());
   {
     Progress progress(problems.size());
@@ -116,6 +154,8 @@ int searchCurves(const CurveRequest &request, const SearchRequest &search,
       options.observer = [&](const SearchProgress &now) {
         progress.show(problem, problem.name, now);
       };
+      if (problem.hostMemory.hasCopies())
+        plainCurves[i] = searchPlainCurve(problem, options, request.points);
       curves.push_back(searchMemoryCurve(
           problem, options, request.points,
           [&](const Problem &under, const SearchOptions &now) {
@@ -136,7 +176,7 @@ int searchCurves(const CurveRequest &request, const SearchRequest &search,
       continue;
     }
     if (!request.asJson)
-      printTable(problems[i], curve);
+      printTable(problems[i], curve, plainCurves[i]);
     if (curve.fault)
       reportNote(problems[i].name +
                  ": the curve ends where less memory found "

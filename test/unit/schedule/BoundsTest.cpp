@@ -51,7 +51,7 @@ TEST(Bounds, AreNamedInOrder) {
   std::string names;
   for (const BoundArgument &argument : boundArguments())
     names += argument.name;
-  EXPECT_EQ(names, "L1L2L3L4L5L8L7L6G1G3G2");
+  EXPECT_EQ(names, "L1L2L3L4L5L8L7L6G1G3G2C1");
 }
 
 TEST(Bounds, OfOneStage) {

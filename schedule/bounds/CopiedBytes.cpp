@@ -1,0 +1,42 @@
+//===- CopiedBytes.cpp - C1: memory over time, less what is copied --------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bytes return to a device by SAVE as well, so LB4 does not hold. What a rank
+// holds over time is still limited by its cap (HeldBytes.h), and what copies
+// can save by the time of its lanes and the memory of its host (CopyAreas.h).
+//
+//===----------------------------------------------------------------------===//
+
+#include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/HeldBytes.h"
+
+#include <algorithm>
+
+using namespace rondo;
+
+static int64_t computeCopiedBytes(const Problem &problem, int64_t, int64_t) {
+  if (!problem.hostMemory.hasCopies() || problem.numTasks() > maxDetailedTasks)
+    return 0;
+  Problem free = problem.withoutCopies();
+  std::optional<FlatProblem> flat = FlatProblem::of(free, BackwardCosts::Least);
+  std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
+  const std::optional<FlatProblem> uncapped =
+      FlatProblem::of(free, BackwardCosts::Least);
+  if (!flat || !uncapped || !flat->offsetsAreExact || !flat->hasTightMemory ||
+      problem.microbatches == 0)
+    return 0;
+  Propagation propagation(*uncapped, true);
+  if (propagation.estimate(PartialState(*uncapped)).bound >= never)
+    return 0;
+  std::vector<int64_t> heads;
+  for (int32_t s = 0; s < flat->stages; ++s)
+    heads.push_back(propagation.heads(Task::F)[flat->at(s, 0)]);
+  const CopyAreas areas(problem, *flat, roundTripsOf(*flat), heads,
+                        problem.microbatches);
+  return heldBytesBound(*flat, propagation, problem.microbatches, &areas);
+}
+
+BoundArgument rondo::copiedBytes() {
+  return {"C1", "memory over time, less what copies to the host can save",
+          computeCopiedBytes, BoundCost::Tasks};
+}

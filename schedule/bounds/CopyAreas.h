@@ -1,0 +1,65 @@
+//===- CopyAreas.h - What copies take off a rank's memory -------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A micro-batch that is copied to the host takes less of its rank's memory: its
+// bytes times the time from the end of SAVE to the start of LOAD. At most, that
+// is the path from the end of F to the task that needs LOAD, less both copies:
+// a longer life holds at least as much more. The copies of a rank share its
+// lanes and the memory of its host.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_SCHEDULE_BOUNDS_COPYAREAS_H
+#define RONDO_SCHEDULE_BOUNDS_COPYAREAS_H
+
+#include "schedule/partial/FlatProblem.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace rondo {
+
+class CopyAreas {
+public:
+  /// `roundTrips`: [stage], at least the path from the end of its F to the
+  /// start of its I. `heads`: [stage], the earliest start of its first F.
+  CopyAreas(const Problem &problem, const FlatProblem &flat,
+            const std::vector<int64_t> &roundTrips,
+            const std::vector<int64_t> &heads, int64_t microbatches);
+
+  /// The most that copies of a rank can save within `horizon` ns from the
+  /// start of the schedule to the rank's end, in bytes times ns.
+  double most(int32_t rank, int64_t horizon) const;
+  /// The greatest common divisor of `unit` and the bytes of a rank's copies.
+  int64_t unitWith(int32_t rank, int64_t unit) const;
+  /// Whether the copies of a rank are within what its stages hold, so that the
+  /// argument applies.
+  bool applies(int32_t rank) const { return ranks[rank].applies; }
+
+private:
+  struct Stage {
+    int64_t bytes = 0, saveNs = 0, loadNs = 0, awayNs = 0;
+    double area() const { return double(bytes) * double(awayNs); }
+    double hostArea() const {
+      return double(bytes) * double(awayNs + saveNs + loadNs);
+    }
+  };
+  struct Rank {
+    bool applies = true, isHalf = false;
+    int64_t hostCap = infinite;
+    /// Time before the first SAVE can begin, and between its start and that of
+    /// the rank's end that no SAVE can use; the same for LOADs.
+    int64_t outsideSave = 0, outsideLoad = 0, outsideBoth = 0;
+    std::vector<Stage> stages;
+  };
+
+  template <typename Cost>
+  double within(const Rank &rank, double limit, const Cost &costOf) const;
+
+  int64_t microbatches;
+  std::vector<Rank> ranks;
+};
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_BOUNDS_COPYAREAS_H
