@@ -81,7 +81,7 @@ std::optional<TextFault> setCopies(const StageText &text,
   if (has) {
     const LoadBefore before =
         text.costs.load->before.value_or(defaultBefore(problem, first));
-    const CostRow &row = text.costs.row;
+    const std::array<CostText, numCostColumns> &row = text.costs.row;
     if (Check fault = whole.checkFigures(
             before, problem.recomputes(first),
             std::max<int64_t>(
