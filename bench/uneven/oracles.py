@@ -6,7 +6,7 @@
 
 SHARED is the folder with oracles/uneven.* and tools/check_extended.py, which
 judges the schedules. On a busy machine use --effort: 45000 takes 600 ms of a
-free core of an Intel Xeon. Prints how many proven optima were met, the gaps, wrong
+free core of an AMD EPYC. Prints how many proven optima were met, the gaps, wrong
 bounds, and the largest gaps.
 """
 import argparse

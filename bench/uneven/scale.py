@@ -82,7 +82,8 @@ def main():
     print("| problems | " + " | ".join(columns) + " |")
     print("|---|" + "---|" * len(columns))
     for name, row in rows.items():
-        print(f"| {name} | " + " | ".join(f"{sum(row[c]) / len(row[c]):.3f}" if row[c] else "-" for c in columns) + " |")
+        means = (f"{sum(row[c]) / len(row[c]):.3f}" if row[c] else "-" for c in columns)
+        print(f"| {name} | " + " | ".join(means) + " |")
 
 
 if __name__ == "__main__":

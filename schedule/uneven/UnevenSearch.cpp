@@ -98,7 +98,8 @@ private:
       options.observer({objective(), result.bound});
   }
 
-  /// Keeps a schedule if it is legal and better; returns its objective.
+  /// Keeps a schedule if it is legal and better; returns its objective,
+  /// `infinite` if it is not legal.
   int64_t offer(Schedule schedule, const std::string &origin) {
     // Schedules of families in the given order state none.
     if (ordersWeightGrads(options.orders) && schedule.accumulation.empty())
@@ -107,6 +108,8 @@ private:
         judge(problem, std::move(schedule), ordersWeightGrads(options.orders));
     budget.use(judged.steps);
     const int64_t value = judged.objective;
+    if (value >= never) // breaks a rule
+      return infinite;
     if (value >= objective())
       return value;
     result.schedule = std::move(judged.schedule);

@@ -183,6 +183,36 @@ TEST(Uneven, SearchKeepsItsClassAndRepeats) {
   }
 }
 
+// Families that exceed the caps are no result.
+TEST(Uneven, SearchIsLegalUnderTightCaps) {
+  int found = 0;
+  for (int seed = 0; seed < caseCount(60); ++seed) {
+    Engine random(seed);
+    const Problem problem = drawUneven(random);
+    if (!problem.isUneven())
+      continue;
+    SearchOptions options;
+    options.timeLimitMs = 0;
+    options.effort = 100;
+    const SearchResult result = search(problem, options);
+    ASSERT_TRUE(result.schedule) << seed;
+    Simulation simulation;
+    ASSERT_EQ(checkAndSimulate(problem, *result.schedule, simulation),
+              std::nullopt)
+        << seed;
+    const int64_t ns = problem.objective == Objective::Span
+                           ? simulation.spanNs
+                           : simulation.makespanNs;
+    EXPECT_LE(result.bound.ns, ns) << seed;
+    if (result.provenOptimal)
+      EXPECT_NE(Exhaustive(problem, ns, false).below(20000),
+                Exhaustive::Answer::Yes)
+          << seed;
+    found += result.provenOptimal;
+  }
+  EXPECT_GT(found, caseCount(60) / 8);
+}
+
 TEST(Uneven, FamiliesTakeAnOrder) {
   const Problem problem = twoRanks({4, 1, 2}, noMemoryCap);
   EXPECT_EQ(orderByLength(problem, LengthOrder::Ascending),
