@@ -17,7 +17,6 @@
 
 #include "llvm/Support/Format.h"
 
-
 using namespace llvm;
 
 namespace rondo::driver {
