@@ -299,9 +299,11 @@ int64_t CopyAnnealing::run(CopyLists &lists, int64_t bound, int64_t tasks,
     for (int32_t r = 0; r < graph.ranks; ++r)
       if (changedRank == allRanks || changedRank == r)
         timer.derive(current, r);
-    const int64_t found = timer.run(current);
+    // An energy is at least its objective.
     const double threshold =
         energy - temperature * std::log(random.unit() + 1e-300);
+    const int64_t found =
+        timer.run(current, static_cast<int64_t>(std::min(threshold, 4e18)));
     if (found == infinite || energyOf(found) > threshold) {
       copyChanged(kept, current);
       for (int32_t r = 0; r < graph.ranks; ++r)

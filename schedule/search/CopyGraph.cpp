@@ -53,6 +53,11 @@ public:
     graph.rows.resize(size_t(replicas) * rowsPerReplica);
     graph.exists.resize(graph.rows.size() * graph.microbatches);
     graph.numInputs.resize(graph.exists.size());
+    for (size_t row = 0; row < graph.rows.size(); ++row)
+      for (int32_t i = 0; i < graph.microbatches; ++i) {
+        graph.rowNumbers.push_back(static_cast<int32_t>(row));
+        graph.microbatchNumbers.push_back(i);
+      }
     for (int32_t replica = 0; replica < replicas; ++replica)
       for (ActionKind kind : rowKinds)
         if (hasRow(replica, kind))
@@ -61,6 +66,9 @@ public:
       for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad})
         addOutputs(replica, kind);
     addSources();
+    // Where stages assign micro-batches, not every edge carries each.
+    if (!problem.replicas.areRoundRobin())
+      addTails();
     return std::move(graph);
   }
 
@@ -159,6 +167,45 @@ private:
           ++graph.numInputs[graph.id(output.row, i)];
     }
     row.outputEnd = static_cast<int32_t>(graph.outputs.size());
+  }
+
+  /// Edges of F lead to later stages, those of I to earlier ones.
+  void addTails() {
+    const auto lengthen = [&](int32_t number, int32_t next, int64_t delayNs) {
+      CopyRow &row = graph.rows[number];
+      row.tailNs = std::max(row.tailNs, delayNs + graph.rows[next].ns +
+                                            graph.rows[next].tailNs);
+    };
+    const auto follow = [&](int32_t number) {
+      const CopyRow &row = graph.rows[number];
+      for (int32_t o = row.outputBegin; o < row.outputEnd; ++o)
+        lengthen(number, graph.outputs[o].row,
+                 graph.outputs[o].occupancyNs + graph.outputs[o].latencyNs);
+    };
+    const int32_t replicas = problem.numReplicas();
+    for (int32_t replica = 0; replica < replicas; ++replica) {
+      const int32_t number = rowOf(replica, ActionKind::InputGrad);
+      if (!isFused)
+        lengthen(number, rowOf(replica, ActionKind::WeightGrad), 0);
+      follow(number);
+      if (problem.recomputes(replica))
+        lengthen(rowOf(replica, ActionKind::Recompute), number, 0);
+    }
+    for (int32_t replica = replicas; replica-- > 0;) {
+      const int32_t number = rowOf(replica, ActionKind::Forward);
+      follow(number);
+      lengthen(number,
+               rowOf(replica, before(replica, ActionKind::InputGrad) ==
+                                      ActionKind::Recompute
+                                  ? ActionKind::Recompute
+                                  : ActionKind::InputGrad),
+               0);
+      if (!problem.hostMemory.mayCopy(replica))
+        continue;
+      const int32_t load = rowOf(replica, ActionKind::Load);
+      lengthen(load, rowOf(replica, consumerOf(replica)), 0);
+      lengthen(rowOf(replica, ActionKind::Save), load, 0);
+    }
   }
 
   void addSources() {

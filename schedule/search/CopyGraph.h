@@ -34,6 +34,8 @@ struct CopyRow {
   /// is copied; -1: none.
   int32_t before = -1, load = -1;
   int64_t ns = 0, takes = 0, frees = 0, hostTakes = 0, hostFrees = 0;
+  /// The least time from the end of its action to that of the micro-batch.
+  int64_t tailNs = 0;
   /// Ranges of CopyGraph::outputs and CopyGraph::sources.
   int32_t outputBegin = 0, outputEnd = 0, sourceBegin = 0, sourceEnd = 0;
 };
@@ -63,6 +65,8 @@ struct CopyGraph {
   /// [task]: whether its replica takes the micro-batch; number of messages that
   /// it needs.
   std::vector<uint8_t> exists;
+  /// [task]: its row and micro-batch, so that hot loops divide no numbers.
+  std::vector<int32_t> rowNumbers, microbatchNumbers;
   std::vector<int32_t> numInputs;
   /// [rank].
   std::vector<int64_t> caps, hostCaps;
@@ -77,9 +81,9 @@ struct CopyGraph {
   /// Problem::replicas and kinds to rows; -1: none.
   int32_t rowOf(int32_t replica, ActionKind kind) const;
   int32_t size() const { return static_cast<int32_t>(exists.size()); }
-  int32_t rowOf(CopyTaskId t) const { return t / microbatches; }
-  int32_t microbatchOf(CopyTaskId t) const { return t % microbatches; }
-  const CopyRow &row(CopyTaskId t) const { return rows[t / microbatches]; }
+  int32_t rowOf(CopyTaskId t) const { return rowNumbers[t]; }
+  int32_t microbatchOf(CopyTaskId t) const { return microbatchNumbers[t]; }
+  const CopyRow &row(CopyTaskId t) const { return rows[rowNumbers[t]]; }
   CopyTaskId id(int32_t row, int32_t microbatch) const {
     return row * microbatches + microbatch;
   }

@@ -73,9 +73,9 @@ public:
   /// Undoes the last derive() of a rank.
   void undo(int32_t rank) { std::swap(waits[rank], previous[rank]); }
 
-  /// The objective, or `infinite` if actions wait for each other. O(actions);
-  /// does not allocate.
-  int64_t run(const CopyLists &lists);
+  /// The objective, or `infinite` if actions wait for each other or a makespan
+  /// exceeds `limit`. O(actions); does not allocate.
+  int64_t run(const CopyLists &lists, int64_t limit = infinite);
 
   // Of the last run that did not return `infinite`.
   int64_t startNs(CopyTaskId t) const { return end[t] - graph.row(t).ns; }
@@ -141,7 +141,7 @@ private:
   std::vector<uint8_t> isQueued, hasAsked;
   std::vector<Request> requests;
   std::vector<Lane> sharedLanes;
-  int64_t done = 0, endsOfRanks = 0;
+  int64_t done = 0, endsOfRanks = 0, limit = infinite;
 };
 
 } // namespace rondo

@@ -168,6 +168,8 @@ bool CopyTimer::startAction(int32_t rank, int32_t at, CopyTaskId t) {
       by = other;
     }
   }
+  if (start + row.ns + row.tailNs > limit)
+    return false;
   if (firstNs[rank] < 0 && row.lane == 0)
     firstNs[rank] = start;
   finish(t, start, by);
@@ -243,7 +245,8 @@ bool CopyTimer::grant(const CopyLists &lists) {
   const Lane own = lanes[number];
   if (shared.freeNs > own.freeNs)
     lanes[number] = shared;
-  startAction(r, next[number], t);
+  if (!startAction(r, next[number], t))
+    return true; // beyond the limit
   shared = lanes[number];
   ++next[number];
   hasAsked[number] = false;
@@ -268,7 +271,8 @@ void CopyTimer::runLanes(const CopyLists &lists) {
   }
 }
 
-int64_t CopyTimer::run(const CopyLists &lists) {
+int64_t CopyTimer::run(const CopyLists &lists, int64_t maxNs) {
+  limit = graph.objective == Objective::Span ? infinite : maxNs;
   std::copy(graph.numInputs.begin(), graph.numInputs.end(), missing.begin());
   std::fill(ready.begin(), ready.end(), 0);
   std::fill(linkFreeNs.begin(), linkFreeNs.end(), 0);
