@@ -56,7 +56,7 @@ constexpr const char *ruleName(Rule rule) {
 }
 
 /// The kind of a fault, which selects its sentence in Faults.def.
-enum class FaultKind : uint8_t {
+enum class FaultKind : uint16_t {
 #define FAULT(kind, text) kind,
 #include "schedule/model/Faults.def"
 };
