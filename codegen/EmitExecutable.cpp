@@ -291,7 +291,8 @@ void Emitter::describeSizes() {
     stages.push_back(
         {stage.getSymName().str(),
          static_cast<int32_t>(firstLayerOf(stage, first.lookupModel())),
-         static_cast<int32_t>(stage.getLayers().size())});
+         static_cast<int32_t>(stage.getLayers().size()),
+         static_cast<int32_t>(stage.getMomentShards())});
   for (Member &member : members) {
     pipe::PlanOp plan = member.plan;
     SizesText own;

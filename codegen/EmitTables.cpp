@@ -39,10 +39,18 @@ std::string rondo::codegen::versionCheck() {
 std::string rondo::codegen::stageTable(llvm::ArrayRef<StageText> stages) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "// name, first layer, layers\nconstexpr StageDesc stages[] = {\n";
-  for (const StageText &s : stages)
+  const bool areSharded = llvm::any_of(
+      stages, [](const StageText &stage) { return stage.momentShards > 1; });
+  os << "// name, first layer, layers"
+     << (areSharded ? ", shards of moments" : "")
+     << "\nconstexpr StageDesc stages[] = {\n";
+  for (const StageText &s : stages) {
     os << "    {" << quoted(s.name) << ", " << s.firstLayer << ", "
-       << s.numLayers << "},\n";
+       << s.numLayers;
+    if (areSharded)
+      os << ", " << s.momentShards;
+    os << "},\n";
+  }
   os << "};\n";
   return text;
 }

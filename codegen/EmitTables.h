@@ -26,7 +26,7 @@ namespace rondo::codegen {
 /// A stage as the executable describes it.
 struct StageText {
   std::string name;
-  int32_t firstLayer, numLayers;
+  int32_t firstLayer, numLayers, momentShards;
 };
 
 /// Layers, replicas' shares and edges for one micro-batch size.

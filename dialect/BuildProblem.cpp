@@ -315,7 +315,8 @@ static void addStages(PlanOp plan, Problem &problem) {
 /// Gathers and reductions of sharded stages.
 static void addShards(PlanOp plan, Problem &problem) {
   for (auto [number, stage] : llvm::enumerate(plan.getStages()))
-    if (auto sharded = stage.getSharded()) {
+    if (auto sharded = stage.getSharded();
+        sharded && !stage.shardsMomentsAlone()) {
       const std::vector<ReplicaBuffers> buffers = stage.buffersByReplica();
       auto bytes = [&](BufferKind kind) {
         return buffers.empty() ? 0 : buffers.front()[int(kind)];

@@ -126,7 +126,8 @@ static LogicalResult checkStagesOverlap(ScheduleOp op, const Problem &problem) {
             "replica; give the plan a multiple of " +
             countOf(replica.turns, "micro-batch") + ", leave out `round_robin`";
     else if (replica.isSharded())
-      why = " shards its state; leave out sharded";
+      why = " shards its state; write sharded<moments>, which keeps each "
+            "version of the weights whole, or leave out sharded";
     else
       continue;
     return op.emitError()

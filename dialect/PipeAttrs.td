@@ -126,7 +126,7 @@ def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
     costs<samples = [1, 4], forward_ns = [400, 1000], input_grad_ns = [500, 1000], weight_grad_ns = [300, 900]>
     ```
   }];
-  let parameters = (ins Pipe_NumbersParameter:$samples,
+  let parameters = (ins Pipe_SamplesParameter:$samples,
       Pipe_TimesParameter<"forwards_ns">:$forward_ns,
       Pipe_TimesParameter<"input_grads_ns">:$input_grad_ns,
       Pipe_TimesParameter<"weight_grads_ns">:$weight_grad_ns);
@@ -226,7 +226,7 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
   }];
   let parameters = (ins Pipe_Text:$body,
       Pipe_NumbersParameter:$parameters,
-      Pipe_NumbersParameter:$samples, Pipe_BoolParameter:$by_sample,
+      Pipe_SamplesParameter:$samples, Pipe_BoolParameter:$by_sample,
       Pipe_OrElse<"0">:$weight_bytes,
       Pipe_SizesParameter:$saved_for_input_grad_bytes,
       Pipe_SizesParameter:$saved_for_weight_grad_bytes,

@@ -159,6 +159,15 @@ static FailureOr<SmallVector<int64_t>> parseNumbers(AsmParser &parser) {
   return numbers;
 }
 
+static FailureOr<SmallVector<int64_t>> parseSamples(AsmParser &parser) {
+  const SMLoc place = parser.getCurrentLocation();
+  FailureOr<SmallVector<int64_t>> list = parseNumbers(parser);
+  if (failed(list) || !list->empty())
+    return list;
+  return parser.emitError(place, "[] has no numbers of samples; write one or "
+                                 "more, or leave the key out");
+}
+
 static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
   printer << '[';
   llvm::interleaveComma(numbers, printer);

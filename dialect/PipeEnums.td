@@ -106,15 +106,17 @@ def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
   I32EnumAttrCase<"ScatterGradients", 1, "scatter_gradients">,
   I32EnumAttrCase<"ReplicaGradients", 2, "replica_gradients">,
   I32EnumAttrCase<"TiedGradients", 3, "tied_gradients">,
-  I32EnumAttrCase<"GradientNorm", 4, "gradient_norm">
+  I32EnumAttrCase<"GradientNorm", 4, "gradient_norm">,
+  I32EnumAttrCase<"GatherUpdates", 5, "gather_updates">
 ]>;
 
-/// The list of kinds/Shards.h, without None.
+/// The list of kinds/Shards.h, without None, and the moments alone.
 def Pipe_ShardedState : Pipe_Enum<"ShardedState",
     "what of a stage lies sharded", [
   I32EnumAttrCase<"Optimizer", 1, "optimizer">,
   I32EnumAttrCase<"Gradients", 2, "gradients">,
-  I32EnumAttrCase<"Weights", 3, "weights">
+  I32EnumAttrCase<"Weights", 3, "weights">,
+  I32EnumAttrCase<"Moments", 4, "moments">
 ]>;
 
 /// How copies share a link to the host.

@@ -42,6 +42,12 @@ def Pipe_BoolParameter : DefaultValuedParameter<"bool", "false"> {
   let printer = "$_printer << ($_self ? \"true\" : \"false\")";
 }
 
+/// `[1, 2]`, where it is written one or more.
+def Pipe_SamplesParameter : OptionalArrayRefParameter<"int64_t"> {
+  let parser = "parseSamples($_parser)";
+  let printer = "printNumbers($_printer, $_self)";
+}
+
 /// `[1, 2]`; left out if empty.
 def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
   let parser = "parseNumbers($_parser)";

@@ -116,6 +116,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     pipe.stage @round_robin [@h0] on [2, 3] round_robin
     pipe.stage @shards [@h0] on [2, 3] sharded<weights>
     pipe.stage @groups [@h0] on [2, 3, 4, 5] sharded<weights, shards = 2>
+    pipe.stage @zero_1 [@h0] on [2, 3] sharded<moments>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
@@ -134,7 +135,7 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<TypedArrayAttrBase<Pipe_BuffersAttr,
                                       "buffers by replica">>:$buffers);
-  // A stage that is round-robin is not sharded.
+  // A stage that is round-robin is not sharded, but for its moments.
   let assemblyFormat = Pipe_InOrder<"on, round_robin or sharded, recompute, offload, before, from, costs, buffers", [{
     $sym_name custom<Names>($layers) `on` custom<Replicas>($ranks, $shares)
     `` custom<RoundRobin>($round_robin) (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`offload` `` custom<Offload>($offload)^)?
@@ -146,8 +147,13 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     /// Rank of each replica, and the samples that it takes of a micro-batch of
     /// `samples`.
     std::vector<::rondo::Share> sharesOf(int64_t samples);
-    /// Replicas that have the state once together: 1 where it is not sharded.
+    /// Replicas that have the state once together: 1 where it is not sharded,
+    /// or where only the moments are.
     int64_t getShards();
+    /// Replicas that have the moments once together, and all else each: 1
+    /// unless the stage shards its moments alone.
+    int64_t getMomentShards();
+    bool shardsMomentsAlone();
     /// Appends the stage with its replicas.
     void addTo(::rondo::Replicas &replicas, int64_t samples);
     /// Whether a layer of that name is recomputed.

@@ -108,6 +108,8 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [Symbol, HasParent<"ProgramOp">,
     listed in pipeline order; each of their ranks runs `pipe.issue` and
     `pipe.await` with its name once. `gather_weights` and `scatter_gradients`
     are what `pipe.unshard` and `pipe.reduce_grad` of the replicas of a group issue.
+    `gather_updates` gathers the weights that the steps of a group have made, for a
+    stage that shards its moments alone; it is issued after the steps.
 
     `replicas` names a replica of each listed stage, which may then be listed more than
     once; without it, all replicas of the stages take part. `elements` is the part

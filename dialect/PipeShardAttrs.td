@@ -10,6 +10,9 @@ def Pipe_ShardedAttr : AttrDef<PipeDialect, "Sharded"> {
   let mnemonic = "sharded";
   let summary = "what of a stage's state its replicas have sharded";
   let description = [{
+    `moments`: each replica keeps all weights and gradients, and a shard of the
+    optimizer's moments; its step changes that shard of the weights, and the
+    replicas gather the new ones (ZeRO-1). It goes with iterations that overlap.
     `optimizer`: each replica keeps a shard of the optimizer's state; weights are
     gathered once in an iteration, and gradients reduced once (ZeRO-1).
     `gradients`: also gradients are reduced as soon as the rank goes on to other

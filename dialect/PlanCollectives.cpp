@@ -60,6 +60,31 @@ static std::vector<Collective> replicaSums(PlanOp plan,
   return sums;
 }
 
+/// Gathers of the weights that steps have made, for stages that shard their
+/// moments alone, from the last stage to the first.
+static std::vector<Collective> groupUpdates(PlanOp plan,
+                                            const Replicas &replicas) {
+  std::vector<Collective> updates;
+  SmallVector<StageOp, 0> stages = plan.getStages();
+  for (auto stage = static_cast<int32_t>(stages.size()) - 1; stage >= 0;
+       --stage) {
+    const auto shards = static_cast<int32_t>(stages[stage].getMomentShards());
+    const std::vector<ReplicaBuffers> buffers =
+        stages[stage].buffersByReplica();
+    if (shards == 1 || buffers.empty() ||
+        buffers.front()[int(BufferKind::Gradients)] == 0)
+      continue;
+    for (int32_t first = 0; first < replicas.of(stage).size();
+         first += shards) {
+      Collective &update = updates.emplace_back();
+      update.kind = rondo::CollectiveKind::GatherUpdates;
+      for (int32_t shard = 0; shard < shards; ++shard)
+        update.replicas.push_back(replicas.numberOf(stage, first + shard));
+    }
+  }
+  return updates;
+}
+
 std::vector<int32_t> rondo::pipe::tiedStages(PlanOp plan) {
   ModelOp model = plan.lookupModel();
   if (!model.getSizes() || !model.getSizes()->tied)
@@ -98,6 +123,7 @@ std::vector<Collective> rondo::pipe::planCollectives(PlanOp plan) {
     collectives.push_back(std::move(tied));
   }
   collectives.push_back(std::move(norm));
+  llvm::append_range(collectives, groupUpdates(plan, replicas));
   return collectives;
 }
 
@@ -124,6 +150,7 @@ static int64_t elementsOf(PlanOp plan, const Collective &collective,
   case rondo::CollectiveKind::ScatterGradients:
     return elements(BufferKind::UnreducedGradients);
   case rondo::CollectiveKind::ReplicaGradients:
+  case rondo::CollectiveKind::GatherUpdates:
     return elements(BufferKind::Gradients);
   case rondo::CollectiveKind::TiedGradients: {
     const ModelSizes sizes = *plan.lookupModel().getSizes();

@@ -34,12 +34,26 @@ void StageOp::addTo(Replicas &replicas, int64_t samples) {
     replicas.addStage(sharesOf(samples), static_cast<int32_t>(getShards()));
 }
 
-int64_t StageOp::getShards() {
-  auto sharded = getSharded();
+/// Shards of what `sharded` names; 1 without it.
+static int64_t shardsOf(StageOp stage) {
+  auto sharded = stage.getSharded();
   if (!sharded)
     return 1;
-  const int64_t all = getRanks().size();
+  const int64_t all = stage.getRanks().size();
   return sharded->getShards() == 0 ? all : sharded->getShards();
+}
+
+bool StageOp::shardsMomentsAlone() {
+  auto sharded = getSharded();
+  return sharded && sharded->getState() == ShardedState::Moments;
+}
+
+int64_t StageOp::getShards() {
+  return shardsMomentsAlone() ? 1 : shardsOf(*this);
+}
+
+int64_t StageOp::getMomentShards() {
+  return shardsMomentsAlone() ? shardsOf(*this) : 1;
 }
 
 bool StageOp::recomputes(StringAttr layer) {
@@ -122,15 +136,15 @@ LogicalResult rondo::pipe::verifyReplicas(StageOp stage) {
                              << " assigns micro-batches to one replica; list "
                                 "several ranks, or leave "
                                 "out `round_robin`";
-  if (auto sharded = stage.getSharded()) {
-    if (stage.getRoundRobin())
+  if (stage.getSharded()) {
+    if (stage.getRoundRobin() && !stage.shardsMomentsAlone())
       return stage.emitError()
              << "stage @" << stage.getSymName()
              << " is sharded, but assigns whole micro-batches to its replicas; "
                 "those of a group gather together, so leave out `round_robin` "
                 "or "
                 "`sharded`";
-    const int64_t shards = stage.getShards();
+    const int64_t shards = shardsOf(stage);
     if (shards < 2 || replicas % shards != 0)
       return stage.emitError()
              << "stage @" << stage.getSymName() << " has its state in "
@@ -165,8 +179,9 @@ static std::string nearlyEqual(ArrayRef<int64_t> ranks, int64_t samples) {
 /// Advice to take whole micro-batches: `round_robin`, if there is one for each
 /// replica, and one rank.
 static std::string adviceForWholeOnes(StageOp stage, PlanOp plan) {
-  const std::string start =
-      stage.getSharded() ? "leave out `sharded` and " : "";
+  const std::string start = stage.getSharded() && !stage.shardsMomentsAlone()
+                                ? "leave out `sharded` and "
+                                : "";
   if (static_cast<uint64_t>(plan.getMicrobatches()) < stage.getRanks().size())
     return start + "put the stage on one rank";
   std::string text;
@@ -203,7 +218,7 @@ static LogicalResult verifyBody(StageOp stage, PlanOp plan, LayerOp layer) {
   InFlightDiagnostic error = stage.emitError()
                              << "stage @" << stage.getSymName() << " has "
                              << stage.getRanks().size() << " replicas";
-  if (stage.getSharded())
+  if (stage.getSharded() && !stage.shardsMomentsAlone())
     error << " that divide the samples of each micro-batch, since it is "
              "sharded";
   error << ", but the body of layer @" << name
@@ -225,7 +240,9 @@ static LogicalResult verifyState(StageOp stage, ModelOp model, LayerOp layer) {
   const std::optional<ModelSizes> sizes = model.getSizes();
   const bool isShared =
       sizes && sizes->tied && custom.getData() != LayerData::None;
-  if (!stage.getSharded() || (custom.getFrozenWeightBytes() == 0 && !isShared))
+  // A stage that shards its moments alone keeps weights and gradients whole.
+  if (!stage.getSharded() || stage.shardsMomentsAlone() ||
+      (custom.getFrozenWeightBytes() == 0 && !isShared))
     return success();
   InFlightDiagnostic error =
       stage.emitError() << "stage @" << stage.getSymName()

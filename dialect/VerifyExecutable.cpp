@@ -77,8 +77,8 @@ std::string wordsForState(StageOp stage) {
   auto sharded = stage.getSharded();
   if (!sharded)
     return "no `sharded`";
-  return ("`sharded<" + stringifyEnum(sharded->getState()) +
-          ", shards = " + Twine(stage.getShards()) + ">`")
+  return ("`sharded<" + stringifyEnum(sharded->getState()) + ", shards = " +
+          Twine(std::max(stage.getShards(), stage.getMomentShards())) + ">`")
       .str();
 }
 
@@ -142,7 +142,8 @@ LogicalResult Comparer::compareState(StageOp mine, StageOp theirs) {
   auto here = mine.getSharded(), there = theirs.getSharded();
   if (bool(here) == bool(there) &&
       (!here || (here->getState() == there->getState() &&
-                 mine.getShards() == theirs.getShards())))
+                 mine.getShards() == theirs.getShards() &&
+                 mine.getMomentShards() == theirs.getMomentShards())))
     return success();
   return fail(mine, theirs,
               "keep the state of " + namesOf(mine, theirs) +

@@ -214,6 +214,9 @@ std::optional<FileKind> fileKindOf(StringRef text) {
     // One object a line.
     if (lines.size() > 1 && !json::checkSyntax(lines.front()))
       return kindOfJson(lines.front());
+    // Otherwise broken JSON, or TOML, which may begin with a section.
+    return isTorchtitan(lines) ? std::optional(FileKind::Torchtitan)
+                               : std::nullopt;
   }
   // A comment of a file of plans may have one of the others.
   if (llvm::any_of(lines,

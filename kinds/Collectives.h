@@ -27,7 +27,11 @@ namespace rondo {
   /* get the sum. */                                                           \
   X(TiedGradients, "tied_gradients", true)                                     \
   /* The global norm of all gradients, and the clip factor. */                 \
-  X(GradientNorm, "gradient_norm", false)
+  X(GradientNorm, "gradient_norm", false)                                      \
+  /* Gathers the weights that the steps of a group's replicas have made: each  \
+   */                                                                          \
+  /* replica updates its shard. */                                             \
+  X(GatherUpdates, "gather_updates", false)
 
 enum class CollectiveKind : uint8_t {
 #define RONDO_ENUMERATOR(name, keyword, tensor) name,
@@ -63,17 +67,24 @@ constexpr bool movesState(CollectiveKind kind) {
          kind == CollectiveKind::ScatterGradients;
 }
 
+/// Whether it reads what steps make. Such a collective is issued after the
+/// steps of its replicas on the rank, and awaited before their next tasks.
+constexpr bool readsSteps(CollectiveKind kind) {
+  return kind == CollectiveKind::GatherUpdates;
+}
+
 /// Whether `reader` reads gradients that `other` produces. Then `other` must be
 /// awaited before `reader` is issued.
 constexpr bool readsResultOf(CollectiveKind reader, CollectiveKind other) {
-  return other != CollectiveKind::GatherWeights &&
+  return other != CollectiveKind::GatherWeights && !readsSteps(reader) &&
          static_cast<int>(other) < static_cast<int>(reader);
 }
 
 /// Whether every replica contributes. Otherwise only the owners of the stages'
 /// tensors do, because all replicas of a stage have the same values.
 constexpr bool allReplicasContribute(CollectiveKind kind) {
-  return kind == CollectiveKind::ReplicaGradients || movesState(kind);
+  return kind == CollectiveKind::ReplicaGradients || movesState(kind) ||
+         readsSteps(kind);
 }
 
 } // namespace rondo

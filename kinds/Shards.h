@@ -14,7 +14,9 @@
 namespace rondo {
 
 /// The part of a stage's state that is sharded. Each value includes those
-/// before it. They correspond to ZeRO's stages (Rajbhandari et al. 2020).
+/// before it. They correspond to ZeRO's stages (Rajbhandari et al. 2020). A
+/// stage that shards its moments alone counts as None: it keeps its weights and
+/// gradients whole.
 enum class ShardedState : uint8_t {
   None,
   /// The optimizer's state: weights stay gathered throughout an iteration, and

@@ -124,7 +124,7 @@ std::map<int32_t, int64_t> stagingBytes(CollectiveKind kind, const Parts &parts,
                                   : 0;
     for (auto &[rank, needed] : bytes)
       needed = each;
-  } else if (kind != CollectiveKind::GatherWeights) {
+  } else if (kind != CollectiveKind::GatherWeights && !readsSteps(kind)) {
     const int64_t ofPart =
         int64_t(sizeof(float)) *
         elementsOfRound(static_cast<int64_t>(contributed.size()), count,

@@ -263,6 +263,8 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
     moves.awaitFor(tasks[i], i, order);
     collectives.awaitFor(tasks[i], order);
     order.append(tasks[i]);
+    if (tasks[i].kind() == ActionKind::Step)
+      collectives.issueUpdates(tasks[i], order);
     for (size_t k = firstArrival; k < nextArrival; ++k)
       --channels[arrivals[k].channel].outstanding;
     while (nextSend < sends.size() && sends[nextSend].position <= i) {
@@ -280,9 +282,13 @@ void Inserter::writeRank(int32_t rank, const TrainingNeeds &needs,
   if (!hasOwnSteps) {
     for (int32_t replica = 0; needs.hasSteps && replica < problem.numReplicas();
          ++replica)
-      if (problem.rankOf(replica) == rank)
-        order.append(Action(ActionKind::Step, replica, 0));
+      if (problem.rankOf(replica) == rank) {
+        const Action step(ActionKind::Step, replica, 0);
+        order.append(step);
+        collectives.issueUpdates(step, order);
+      }
   }
+  collectives.finishUpdates(order);
   order.endRank();
 }
 

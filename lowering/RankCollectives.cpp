@@ -21,9 +21,18 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
   for (int64_t t = 0; t < problem.iterations; ++t)
     for (size_t c = 0; c < collectives.size(); ++c)
       if (!movesState(collectives[c].kind) &&
+          !readsSteps(collectives[c].kind) &&
           isOn(problem, rank, collectives[c]))
         members.push_back({c, t});
   numEach = members.size() / problem.iterations;
+  for (size_t c = 0; c < collectives.size(); ++c)
+    if (readsSteps(collectives[c].kind) && isOn(problem, rank, collectives[c]))
+      updates.push_back(
+          {c, static_cast<int32_t>(std::count_if(
+                  collectives[c].replicas.begin(),
+                  collectives[c].replicas.end(), [&](int32_t replica) {
+                    return problem.rankOf(replica) == rank;
+                  }))});
   const int64_t each = problem.microbatchesEach();
   // From the last task on, so that a member, which may hold all replicas, is
   // compared with few tasks.
@@ -46,8 +55,8 @@ RankCollectives::RankCollectives(const Problem &problem, ActionRange tasks,
   }
 }
 
-bool RankCollectives::holds(const Member &member, int32_t replica) const {
-  const std::vector<int32_t> &replicas = collectives[member.number].replicas;
+bool RankCollectives::holds(size_t number, int32_t replica) const {
+  const std::vector<int32_t> &replicas = collectives[number].replicas;
   return std::find(replicas.begin(), replicas.end(), replica) != replicas.end();
 }
 
@@ -75,7 +84,34 @@ void RankCollectives::await(Member &member, Schedule &order) {
   member.isAwaited = true;
 }
 
+void RankCollectives::await(Update &update, Schedule &order) {
+  if (update.issued >= 0)
+    order.append(Action(ActionKind::Await, update.number, update.issued));
+  update.issued = -1;
+}
+
+void RankCollectives::issueUpdates(Action step, Schedule &order) {
+  for (Update &update : updates) {
+    if (!holds(update.number, static_cast<int32_t>(step.subject)) ||
+        ++update.stepped < update.replicas)
+      continue;
+    order.append(
+        Action(ActionKind::AllReduce, update.number, int64_t(step.index)));
+    update.stepped = 0;
+    update.issued = step.index;
+  }
+}
+
+void RankCollectives::finishUpdates(Schedule &order) {
+  for (Update &update : updates)
+    await(update, order);
+}
+
 void RankCollectives::awaitFor(Action action, Schedule &order) {
+  if (action.traits().subject == Subject::Replica)
+    for (Update &update : updates)
+      if (holds(update.number, static_cast<int32_t>(action.subject)))
+        await(update, order);
   if (action.kind() != ActionKind::Step)
     return;
   for (size_t number = 0; number < numEach; ++number) {

@@ -26,15 +26,22 @@ public:
             !(members[next].lastGradient > position ||
               readsResultOf(collectives[members[next].number].kind, last)));
   }
-  /// Awaits the collectives that `action` needs, if it is a step. Call it
-  /// before the action is appended.
+  /// Awaits the collectives that `action` needs: those that a step reads, and
+  /// the updates of its replica's weights. Call it before the action is
+  /// appended.
   void awaitFor(Action action, Schedule &order);
+  /// Issues the gathers of updates for which `step` is the last step on this
+  /// rank. Call it after the step is appended.
+  void issueUpdates(Action step, Schedule &order);
   /// Issues the collectives whose gradients are complete after the task at
   /// `position`, up to the first one that reads the result of kind `last`.
   void issueBehind(int64_t position, CollectiveKind last, Schedule &order);
-  /// Issues and awaits the remaining collectives, one after another. Call it
-  /// after the last task.
+  /// Issues and awaits the remaining collectives, one after another, except
+  /// the gathers of updates. Call it after the last task.
   void finish(Schedule &order);
+  /// Awaits the gathers of updates that are issued. Call it after the last
+  /// step.
+  void finishUpdates(Schedule &order);
 
 private:
   struct Member {
@@ -47,7 +54,20 @@ private:
     bool isIssued = false, isAwaited = false;
   };
 
-  bool holds(const Member &member, int32_t replica) const;
+  /// A gather of the weights that steps of replicas on this rank have made.
+  struct Update {
+    size_t number = 0;
+    /// The rank's replicas of it, and how many have done the step.
+    int32_t replicas = 0, stepped = 0;
+    /// The iteration that is issued and not awaited; -1: none.
+    int64_t issued = -1;
+  };
+
+  bool holds(size_t number, int32_t replica) const;
+  bool holds(const Member &member, int32_t replica) const {
+    return holds(member.number, replica);
+  }
+  void await(Update &update, Schedule &order);
   bool isBehindSteps(const Member &member) const {
     return collectives[member.number].delay > 0;
   }
@@ -64,6 +84,7 @@ private:
   size_t numEach = 0;
   /// Index of the first member that is not issued.
   size_t next = 0;
+  std::vector<Update> updates;
 };
 
 } // namespace rondo

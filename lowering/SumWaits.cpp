@@ -77,7 +77,8 @@ Result<std::vector<SumWait>> rondo::sumWaits(const PlanFigures &plan,
                                              const Simulation &simulation) {
   std::vector<SumWait> waits;
   for (size_t c = 0; c < plan.collectives.size(); ++c)
-    if (plan.collectives[c].kind != CollectiveKind::GradientNorm)
+    if (plan.collectives[c].kind != CollectiveKind::GradientNorm &&
+        !readsSteps(plan.collectives[c].kind))
       waits.push_back({c, std::nullopt, {}});
   if (waits.empty())
     return waits;

@@ -5,7 +5,7 @@
 #include "passes/Passes.h"
 #include "planning/gathers/Units.h"
 #include "plans/PlanFigures.h"
-#include "schedule/order/Repeating.h"
+#include "schedule/rules/Repeatable.h"
 #include "schedule/transforms/Iterations.h"
 
 using namespace mlir;
@@ -26,28 +26,6 @@ struct GenerateSchedules : impl::GenerateSchedulesBase<GenerateSchedules> {
   LogicalResult generate(ScheduleOp schedule);
 };
 
-bool repeats(const Schedule &schedule, const Problem &window) {
-  return static_cast<bool>(findRepetition(schedule, window.iterations,
-                                          window.microbatchesEach(),
-                                          RepetitionEnd::Drained));
-}
-
-/// The same orders, if they repeat, ended as they repeat. Families of turns end
-/// a window in another order, which no longer window changes. Nothing if that
-/// breaks a rule.
-std::optional<Schedule> endedAsRepeated(const Schedule &schedule,
-                                        const Problem &window) {
-  const Result<Repeating> found =
-      findRepetition(schedule, window.iterations, window.microbatchesEach(),
-                     RepetitionEnd::Any);
-  if (!found)
-    return std::nullopt;
-  Schedule run = runOf(*found, window.iterations, window.microbatchesEach());
-  if (!repeats(run, window) || checkSchedule(window, run))
-    return std::nullopt;
-  return run;
-}
-
 /// Writes the schedule of a family; over several iterations, in a window long
 /// enough for the order to repeat. If its times never settle, writes the order
 /// of equal times, as papers state it.
@@ -59,10 +37,10 @@ FamilyResult generateRepeating(const FamilyChoice &choice, Problem problem) {
   const Problem slots = inSlots(problem);
   for (;;) {
     FamilyResult result = rondo::generate(choice, problem);
-    if (!result || repeats(*result, problem))
+    if (!result)
       return result;
-    if (std::optional<Schedule> ended = endedAsRepeated(*result, problem))
-      return std::move(*ended);
+    if (std::optional<Schedule> order = repeatableOrder(problem, *result))
+      return std::move(*order);
     if (result->numActions() > maxTasks / 2)
       break;
     auto longer = overIterations(problem, 2 * int64_t(problem.iterations));

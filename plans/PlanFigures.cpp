@@ -105,6 +105,11 @@ static std::vector<Collective> timedCollectives(PlanOp plan) {
                               ? ActionKind::Unshard
                               : ActionKind::ReduceGrad)
                    .ns;
+    else if (sum.kind == rondo::CollectiveKind::GatherUpdates &&
+             succeeded(problem))
+      sum.ns = gatherOverReplicasNs(
+          *problem, sum.replicas,
+          buffers[sum.replicas.front()][int(BufferKind::Gradients)]);
     else if (sum.kind == rondo::CollectiveKind::ReplicaGradients &&
              succeeded(problem))
       sum.ns = sumOverReplicasNs(

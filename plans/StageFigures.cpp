@@ -192,7 +192,7 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
       own.push_back(shareOf(layers[place], share, samples));
     std::array<int64_t, numBufferKinds> bytes;
     runtime::stageBytes(own.data(), own.size(), microbatches, bytes.data(),
-                        stage.getShards(), moments);
+                        stage.getShards(), moments, stage.getMomentShards());
     auto at = [&](BufferKind kind) -> int64_t & { return bytes[int(kind)]; };
     if (stage.getAcross())
       at(BufferKind::RecomputedInput) = at(BufferKind::Input);

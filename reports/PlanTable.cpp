@@ -20,12 +20,14 @@ namespace rondo {
 /// `8`, or `2, 29 of 4` where groups differ, in pipeline order.
 static std::string replicasOf(const ModelPlan &plan) {
   std::vector<std::string> runs;
-  for (int32_t group = 0; group < plan.numGroups();) {
-    const size_t ranks = plan.stages[group].devices.size();
-    int32_t end = group;
-    while (end < plan.numGroups() && plan.stages[end].devices.size() == ranks)
+  const std::vector<int32_t> groups = plan.firstStages();
+  for (size_t group = 0; group < groups.size();) {
+    const size_t ranks = plan.stages[groups[group]].devices.size();
+    size_t end = group;
+    while (end < groups.size() &&
+           plan.stages[groups[end]].devices.size() == ranks)
       ++end;
-    if (end - group == plan.numGroups())
+    if (end - group == groups.size())
       return std::to_string(ranks);
     runs.push_back((end - group > 1 ? std::to_string(end - group) + " of "
                                     : std::string()) +
@@ -35,8 +37,20 @@ static std::string replicasOf(const ModelPlan &plan) {
   return join(runs, ", ");
 }
 
-/// `2 in a V`.
+/// `2 in a V`, or `2 to 3` if groups differ.
 static std::string chunksOf(const ModelPlan &plan) {
+  if (plan.chunks == 0) {
+    int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
+    for (int32_t first : plan.firstStages()) {
+      const int64_t count =
+          llvm::count_if(plan.stages, [&](const ChainStage &stage) {
+            return stage.devices == plan.stages[first].devices;
+          });
+      least = std::min(least, count);
+      most = std::max(most, count);
+    }
+    return (Twine(least) + " to " + Twine(most)).str();
+  }
   return std::to_string(plan.chunks) + (plan.isV ? " in a V" : "");
 }
 

@@ -30,8 +30,23 @@ std::string gapText(bool isProvenOptimal, int64_t reachedNs, int64_t boundNs) {
   return text;
 }
 
+/// `3.10 %`.
+static std::string percentText(double percent) {
+  std::string text;
+  raw_string_ostream(text) << format("%.2f", percent) << " %";
+  return text;
+}
+
 std::string figuresOf(const Problem &problem, const SearchResult &result) {
   const int64_t reached = objectiveOf(problem, result.simulation);
+  if (result.givenNs)
+    return std::string(objectiveName(problem)) + " " + formatNs(reached) +
+           ", " + gapText(result.provenOptimal, reached, result.bound.ns) +
+           "; peak memory " + formatBytes(fullestPeak(result.simulation)) +
+           "; micro-batches in the given order take " +
+           formatNs(*result.givenNs) + ", their order gains " +
+           percentText(100.0 * double(*result.givenNs - reached) /
+                       double(std::max<int64_t>(*result.givenNs, 1)));
   return std::string(objectiveName(problem)) + " " + formatNs(reached) + ", " +
          gapText(result.provenOptimal, reached, result.bound.ns) +
          "; peak memory " + formatBytes(fullestPeak(result.simulation)) +

@@ -155,7 +155,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         pure = pure_files(pathlib.Path(folder))
         runtime = runtime_files(build, pathlib.Path(folder, "installed"))
-    # rondo_schedules-0.1.0
+    # rondo_schedules-0.2.0
     name = next(n for n in pure if n.endswith(".dist-info/WHEEL")).split(".dist-info")[0]
     version = name.partition("-")[2]
     if output_of(command, "--version").split()[:2] != ["rondo", version]:

@@ -322,14 +322,29 @@ static std::optional<Fault> leaveOutMoves(const Problem &sharded,
                action.kind() == ActionKind::ReduceGrad;
   schedule.schedule = withoutMoves(schedule.schedule);
   const ShardedState most = *llvm::max_element(around.sharded);
-  std::string stages;
-  for (auto [stage, state] : llvm::enumerate(around.sharded))
-    if (state != most)
-      stages += " " + std::to_string(stage);
-  notes.push_back("stages keep their " + std::string(parts[int(most)]) +
-                  " in " + std::to_string(around.shards) + " shards" +
-                  (stages.empty() ? "" : ", but not those of stages" + stages) +
-                  "; " + std::to_string(moves) +
+  // Stages by what they shard, most first.
+  std::string kept;
+  for (int state = int(most); state >= 0; --state) {
+    std::string stages;
+    int64_t count = 0;
+    for (auto [stage, of] : llvm::enumerate(around.sharded))
+      if (int(of) == state) {
+        stages += (stages.empty() ? "" : ", ") + std::to_string(stage);
+        ++count;
+      }
+    if (count == 0)
+      continue;
+    kept += kept.empty() ? "" : "; ";
+    kept += count == sharded.numStages()
+                ? "stages keep"
+                : nounFor(count, "stage") + " " + stages +
+                      (count == 1 ? " keeps" : " keep");
+    kept += count == sharded.numStages() || count > 1 ? " their " : " its ";
+    kept += state == 0 ? "state whole"
+                       : std::string(parts[state]) + " in " +
+                             countOf(around.shards, "shard");
+  }
+  notes.push_back(kept + "; " + std::to_string(moves) +
                   " gathers and reductions left out: the other tool places its "
                   "own, so its times and "
                   "memory differ from those predicted");

@@ -28,4 +28,11 @@ std::vector<Document> splitDocuments(StringRef fileName, StringRef contents) {
   return documents;
 }
 
+std::optional<TextFault> checkIsObject(const Value &value, StringRef format) {
+  if (value.isObject())
+    return std::nullopt;
+  return TextFault("the file has " + value.excerpt() + ", not a " + format +
+                   " object, which begins with {");
+}
+
 } // namespace rondo::json

@@ -4,9 +4,12 @@
 #ifndef RONDO_FORMATS_JSON_DOCUMENTS_H
 #define RONDO_FORMATS_JSON_DOCUMENTS_H
 
+#include "formats/json/Value.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +28,10 @@ struct Document {
 /// otherwise the whole file. The documents point into `contents`.
 std::vector<Document> splitDocuments(llvm::StringRef fileName,
                                      llvm::StringRef contents);
+
+/// A fault unless `value`, the whole of a document, is an object of a format.
+std::optional<TextFault> checkIsObject(const Value &value,
+                                       llvm::StringRef format);
 
 } // namespace rondo::json
 

@@ -35,6 +35,11 @@ private:
                  std::vector<Share> &shares) const;
   Check setOwnCosts(const StageText &stage, const std::string &where,
                     int32_t firstReplica);
+  Check addUnevenCosts(const StageText &stage, const std::string &where,
+                       int32_t firstReplica);
+  Check bytesOf(const UnevenText &uneven, const std::string &where,
+                std::vector<int64_t> &bytes) const;
+  void setUneven();
   void addVersions();
   Check addEdges();
   Check addHostLinks();
@@ -43,6 +48,10 @@ private:
 
   const ProblemText &text;
   Problem &problem;
+  /// [replica]: its costs by micro-batch; empty: they do not differ.
+  std::vector<std::vector<CostRow>> unevenCosts;
+  /// [edge]: bytes by micro-batch; empty: they do not differ.
+  std::vector<std::vector<int64_t>> unevenBytes;
 };
 
 std::string element(const std::string &list, size_t index) {
@@ -195,8 +204,12 @@ std::optional<TextFault> Builder::setOwnCosts(const StageText &stage,
     if (!replica.costs)
       continue;
     const std::string own = element(where + ".replicas", index) + ".costs";
+    const Result<CostsText> costs =
+        costsOfMicrobatch(*replica.costs, own, text, 0);
+    if (!costs)
+      return TextFault(describe(costs.fault()));
     if (auto fault =
-            setCosts(*replica.costs, own, stage.shard.has_value(),
+            setCosts(*costs, own, stage.shard.has_value(),
                      &problem.costs[(firstReplica + index) * numCostColumns]))
       return fault;
     const bool hasOwn = hasRecompute(*replica.costs);
@@ -213,9 +226,14 @@ std::optional<TextFault> Builder::addStage(const StageText &stage,
   if (auto fault = sharesOf(stage, where + ".replicas", shares))
     return fault;
   CostRow costs{};
-  if (auto fault = setCosts(stage.costs, where + ".costs",
-                            stage.shard.has_value(), costs.data()))
-    return fault;
+  const Result<CostsText> ofFirst =
+      costsOfMicrobatch(stage.costs, where + ".costs", text, 0);
+  if (!ofFirst)
+    return TextFault(describe(ofFirst.fault()));
+  if (auto fault = setCosts(*ofFirst, where + ".costs", stage.shard.has_value(),
+                            costs.data()))
+    return isUneven(stage.costs) ? withWords("", *fault, ", of micro-batch 0")
+                                 : *fault;
   const int32_t number = problem.numStages(), first = problem.numReplicas();
   // One replica takes all either way.
   if (stage.split == Split::RoundRobin && shares.size() > 1) {
@@ -242,7 +260,81 @@ std::optional<TextFault> Builder::addStage(const StageText &stage,
   }
   if (auto fault = setOwnCosts(stage, where, first))
     return fault;
-  return setCopies(stage, where, number, problem);
+  if (auto fault = setCopies(stage, where, number, problem))
+    return fault;
+  return addUnevenCosts(stage, where, first);
+}
+
+/// The costs of a stage by micro-batch, of each replica, if they differ.
+std::optional<TextFault> Builder::addUnevenCosts(const StageText &stage,
+                                                 const std::string &where,
+                                                 int32_t firstReplica) {
+  const auto hasUneven = [](const ReplicaText &replica) {
+    return replica.costs && isUneven(*replica.costs);
+  };
+  if (!isUneven(stage.costs) && llvm::none_of(stage.replicas, hasUneven))
+    return {};
+  if (stage.replicas.size() > 1 && stage.split == Split::Samples)
+    return where + " divides the samples of micro-batches that are not alike; "
+                   "a share of samples is no share of their sizes. Assign "
+                   "whole micro-batches (\"split\": \"round_robin\"), or "
+                   "state one replica";
+  unevenCosts.resize(problem.numReplicas());
+  for (const auto &[index, replica] : llvm::enumerate(stage.replicas))
+    for (int64_t i = 0; i < problem.microbatches; ++i) {
+      CostRow row{};
+      for (const auto &[costs, place] :
+           {std::pair(&stage.costs, where + ".costs"),
+            std::pair(replica.costs ? &*replica.costs : nullptr,
+                      element(where + ".replicas", index) + ".costs")}) {
+        if (!costs)
+          continue;
+        const Result<CostsText> own = costsOfMicrobatch(*costs, place, text, i);
+        if (!own)
+          return TextFault(describe(own.fault()));
+        if (auto fault = setCosts(*own, place, false, row.data()))
+          return withWords("", *fault, ", of micro-batch " + std::to_string(i));
+      }
+      unevenCosts[firstReplica + index].push_back(row);
+    }
+  return {};
+}
+
+std::optional<TextFault> Builder::bytesOf(const UnevenText &uneven,
+                                          const std::string &where,
+                                          std::vector<int64_t> &bytes) const {
+  for (int64_t i = 0; uneven.isStated() && i < problem.microbatches; ++i) {
+    const Result<int64_t> own = valueOf(uneven, where, text, i);
+    if (!own)
+      return TextFault(describe(own.fault()));
+    bytes.push_back(*own);
+  }
+  return {};
+}
+
+/// Gives the problem what differs by micro-batch.
+void Builder::setUneven() {
+  const int64_t count = problem.microbatches;
+  std::vector<Cost> costs;
+  std::vector<int64_t> bytes;
+  unevenCosts.resize(unevenCosts.empty() ? 0 : problem.numReplicas());
+  // Copies are the same for all micro-batches.
+  const auto isCopy = [](int column) {
+    return column == costColumn(ActionKind::Save) ||
+           column == costColumn(ActionKind::Load);
+  };
+  for (const auto &[replica, rows] : llvm::enumerate(unevenCosts))
+    for (int column = 0; column < numCostColumns; ++column)
+      for (int64_t i = 0; i < count; ++i)
+        costs.push_back(rows.empty() || isCopy(column)
+                            ? problem.costs[replica * numCostColumns + column]
+                            : rows[i][column]);
+  const bool isAny =
+      llvm::any_of(unevenBytes, [](auto &row) { return !row.empty(); });
+  for (const auto &[edge, row] : llvm::enumerate(unevenBytes))
+    for (int64_t i = 0; isAny && i < count; ++i)
+      bytes.push_back(row.empty() ? problem.edges[edge].bytes : row[i]);
+  problem.setUneven(std::move(costs), std::move(bytes));
 }
 
 /// Stages that state none are synchronous, and their weights have no bytes.
@@ -271,8 +363,12 @@ std::optional<TextFault> Builder::addStages() {
 /// Edges of activations first, then those of gradients, as in makeChain(), and
 /// then those of what R makes.
 std::optional<TextFault> Builder::addEdges() {
-  // Edges between stages, which the replicas divide.
-  std::vector<Edge> forwards, gradients, recomputed;
+  // Edges between stages, which the replicas divide, with their bytes by
+  // micro-batch, if these differ.
+  struct StageEdge : Edge {
+    std::vector<int64_t> uneven;
+  };
+  std::vector<StageEdge> forwards, gradients, recomputed;
   std::set<std::pair<int32_t, int32_t>> pairs;
   for (const auto &[index, edge] : llvm::enumerate(text.edges)) {
     const std::string where = element("edges", index);
@@ -283,9 +379,22 @@ std::optional<TextFault> Builder::addEdges() {
              "; an edge goes from an earlier stage to a later one";
     if (!pairs.insert({edge.from, edge.to}).second)
       return where + " is the second one" + ends;
-    forwards.push_back({edge.from, edge.to, ActionKind::Forward, edge.bytes});
-    gradients.push_back({edge.to, edge.from, ActionKind::InputGrad,
-                         edge.gradientBytes.value_or(edge.bytes)});
+    std::vector<int64_t> uneven, unevenGradient;
+    if (auto fault = bytesOf(edge.unevenBytes, where + ".bytes", uneven))
+      return fault;
+    if (auto fault = bytesOf(edge.unevenGradientBytes,
+                             where + ".gradient_bytes", unevenGradient))
+      return fault;
+    const int64_t bytes = uneven.empty() ? *edge.bytes : uneven.front();
+    if (!edge.gradientBytes && unevenGradient.empty())
+      unevenGradient = uneven;
+    forwards.push_back(
+        {{edge.from, edge.to, ActionKind::Forward, bytes}, uneven});
+    gradients.push_back(
+        {{edge.to, edge.from, ActionKind::InputGrad,
+          unevenGradient.empty() ? edge.gradientBytes.value_or(bytes)
+                                 : unevenGradient.front()},
+         unevenGradient});
     if (!edge.isRecomputed)
       continue;
     const int32_t first = problem.replicas.numberOf(edge.to);
@@ -295,11 +404,13 @@ std::optional<TextFault> Builder::addEdges() {
     for (const Replica &replica : problem.replicas.of(edge.to))
       problem.recomputation[first + replica.index] = Recomputation::FromStage;
     recomputed.push_back(
-        {edge.from, edge.to, ActionKind::Recompute, edge.bytes});
+        {{edge.from, edge.to, ActionKind::Recompute, bytes}, uneven});
   }
-  for (const std::vector<Edge> &list : {forwards, gradients, recomputed})
-    for (const Edge &edge : list)
+  for (const std::vector<StageEdge> &list : {forwards, gradients, recomputed})
+    for (const StageEdge &edge : list) {
       problem.addStageEdge(edge.from, edge.to, edge.producer, edge.bytes);
+      unevenBytes.resize(problem.edges.size(), edge.uneven);
+    }
   return {};
 }
 
@@ -342,6 +453,8 @@ std::optional<TextFault> Builder::addNics() {
 }
 
 std::optional<TextFault> Builder::build() {
+  if (auto fault = checkSizes(text))
+    return fault;
   problem.name = text.name;
   problem.iterations = text.iterations;
   problem.microbatches = text.microbatches * text.iterations;
@@ -353,6 +466,7 @@ std::optional<TextFault> Builder::build() {
     return fault;
   if (auto fault = text.chain.empty() ? addStages() : addChain())
     return fault;
+  setUneven();
   if (!problem.hosts.empty() && problem.replicas.areRoundRobin())
     return "host costs and stages that assign micro-batches are not supported "
            "together";

@@ -13,6 +13,8 @@ namespace rondo::json {
 namespace {
 
 std::optional<TextFault> fill(Value value, Problem &problem) {
+  if (auto fault = checkIsObject(value, "rondo-problem"))
+    return fault;
   ProblemText text;
   std::optional<TextFault> fault = readProblemText(value, text);
   // From now on messages can name the problem.

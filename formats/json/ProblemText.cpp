@@ -33,6 +33,130 @@ int64_t lastStageOf(const ProblemText &problem) {
 
 template <ActionKind kind> Field<CostsText> kindOfCost();
 Field<StageText> versionsRow();
+Field<ProblemText> sizesRow();
+const Table<AffineText> &affineTable();
+
+/// A figure that is a number, or an object of affineTable(); byIndex() has its
+/// third form.
+template <typename T, typename Number, typename Base>
+Field<T> inForms(const char *name, Number Base::*figure, UnevenText T::*uneven,
+                 const Range &range = costFigure) {
+  auto field = Rows<T>::number(name, figure, range);
+  field.key->type += ", or an object";
+  field.key->inside = &affineTable();
+  field.key->read = [read = std::move(field.key->read),
+                     uneven](const Place &place, Value value, void *object) {
+    if (!value.isObject())
+      return read(place, value, object);
+    UnevenText &own = static_cast<T *>(object)->*uneven;
+    return affineTable().read(place, value, own.affine.emplace());
+  };
+  field.key->differs = [differs = std::move(field.key->differs),
+                        uneven](const void *object) {
+    return !(static_cast<const T *>(object)->*uneven).isStated() &&
+           differs(object);
+  };
+  return field;
+}
+
+template <typename T>
+Field<T> byIndex(const char *name, UnevenText T::*uneven) {
+  auto field = Rows<T>::custom(
+      name, "a list of whole numbers",
+      [uneven](const Place &place, Value value, T &to) {
+        if (!value.isArray())
+          return std::optional<TextFault>(place.wrong(value, "a list"));
+        std::vector<int64_t> &list = (to.*uneven).byIndex;
+        Elements walk(value);
+        while (auto element = walk.next()) {
+          const Place here = place[list.size()];
+          if (auto fault =
+                  readNumber(here, *element, costFigure, list.emplace_back()))
+            return fault;
+        }
+        return list.empty() ? std::optional(place.fault(value, " is empty"))
+                            : std::nullopt;
+      });
+  field.key->isList = true;
+  field.key->differs = [uneven](const void *object) {
+    return !(static_cast<const T *>(object)->*uneven).byIndex.empty();
+  };
+  field.key->write = [uneven](llvm::json::OStream &json, const void *object) {
+    json.array([&] {
+      for (int64_t number : (static_cast<const T *>(object)->*uneven).byIndex)
+        json.value(number);
+    });
+  };
+  return field;
+}
+
+/// `ns`; differs from other figures in that 0 is written.
+Field<CostText> timeInForms() {
+  auto field = inForms<CostText>("ns", &CostText::ns, &CostText::unevenNs);
+  field.key->read = [read = std::move(field.key->read)](
+                        const Place &place, Value value, void *object) {
+    static_cast<CostText *>(object)->hasNs = true;
+    return read(place, value, object);
+  };
+  field.key->differs = [](const void *object) {
+    return !static_cast<const CostText *>(object)->unevenNs.isStated();
+  };
+  return field;
+}
+
+Field<CostText> releaseInForms() {
+  auto field = inForms<CostText>("frees_bytes", &CostText::releaseBytes,
+                                 &CostText::unevenRelease);
+  field.key->read = [read = std::move(field.key->read)](
+                        const Place &place, Value value, void *object) {
+    auto &cost = *static_cast<CostText *>(object);
+    cost.freesRest = value.string() == "rest";
+    return cost.freesRest ? std::optional<TextFault>()
+                          : read(place, value, object);
+  };
+  return field;
+}
+
+/// Checks that `key` is stated in one form; `hasNumber`: as a number.
+std::optional<TextFault> checkForms(const Place &place, Value value,
+                                    const char *key, bool hasNumber,
+                                    const UnevenText &uneven) {
+  if ((!hasNumber && !uneven.affine) || uneven.byIndex.empty())
+    return {};
+  return place.fault(value, llvm::Twine(" has ") + key + " and " + key +
+                                "_by_index; state one of them");
+}
+
+TextFault missingForm(const Place &place, Value value, const char *key) {
+  return TextFault(place.mark(value) + "missing key " + quoted(key) + " in " +
+                   place.path());
+}
+
+std::optional<TextFault> checkCostForms(const Place &place, Value value,
+                                        CostText &cost) {
+  if (auto fault = checkForms(place, value, "ns", cost.hasNs, cost.unevenNs))
+    return fault;
+  if (!cost.hasNs && !cost.unevenNs.isStated())
+    return missingForm(place, value, "ns");
+  if (auto fault =
+          checkForms(place, value, "takes_bytes",
+                     cost.acquireBytes != notStated, cost.unevenAcquire))
+    return fault;
+  return checkForms(place, value, "frees_bytes",
+                    cost.releaseBytes != notStated || cost.freesRest,
+                    cost.unevenRelease);
+}
+
+std::optional<TextFault> checkEdgeForms(const Place &place, Value value,
+                                        EdgeText &edge) {
+  if (auto fault = checkForms(place, value, "bytes", edge.bytes.has_value(),
+                              edge.unevenBytes))
+    return fault;
+  if (!edge.bytes && !edge.unevenBytes.isStated())
+    return missingForm(place, value, "bytes");
+  return checkForms(place, value, "gradient_bytes",
+                    edge.gradientBytes.has_value(), edge.unevenGradientBytes);
+}
 
 #include "formats/json/ProblemKeys.def"
 
@@ -44,7 +168,8 @@ template <ActionKind kind> Field<CostsText> kindOfCost() {
       traitsOf(kind).code, "an object",
       [](const Place &place, Value value, CostsText &costs) {
         costs.has[column] = true;
-        costs.row[column] = {/*ns=*/0, notStated, notStated};
+        static_cast<Cost &>(costs.row[column]) = {/*ns=*/0, notStated,
+                                                  notStated};
         return costTable().read(place, value, costs.row[column]);
       });
   field.key->inside = &costTable();
@@ -57,6 +182,26 @@ template <ActionKind kind> Field<CostsText> kindOfCost() {
                         static_cast<const CostsText *>(costs)->row[column]);
     });
   };
+  return field;
+}
+
+Field<ProblemText> sizesRow() {
+  auto field = Rows<ProblemText>::listOf(
+      "sizes", &ProblemText::sizes, "a list of lists of whole numbers",
+      [](const Place &place, Value value, std::vector<int64_t> &sizes) {
+        if (!value.isArray())
+          return std::optional<TextFault>(
+              place.wrong(value, "a list of whole numbers"));
+        Elements walk(value);
+        while (auto element = walk.next()) {
+          const Place here = place[sizes.size()];
+          if (auto fault =
+                  readNumber(here, *element, figure, sizes.emplace_back()))
+            return fault;
+        }
+        return std::optional<TextFault>();
+      },
+      notEmpty);
   return field;
 }
 

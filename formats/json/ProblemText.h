@@ -47,9 +47,43 @@ struct CopyText {
   std::optional<LoadBefore> before;
 };
 
+/// `fixed + ceil(sum of perSize[k] * size[k] / over)`, by the sizes of a
+/// micro-batch.
+struct AffineText {
+  int64_t fixed = 0, over = 1;
+  std::vector<int64_t> perSize;
+
+  bool operator!=(const AffineText &other) const {
+    return fixed != other.fixed || over != other.over ||
+           perSize != other.perSize;
+  }
+};
+
+/// The forms in which a figure differs by micro-batch; at most one is stated.
+struct UnevenText {
+  std::optional<AffineText> affine;
+  std::vector<int64_t> byIndex;
+
+  bool isStated() const { return affine || !byIndex.empty(); }
+};
+
+/// The cost of a kind. A figure that differs by micro-batch is `notStated` in
+/// the Cost.
+struct CostText : Cost {
+  bool hasNs = false;
+  UnevenText unevenNs, unevenAcquire, unevenRelease;
+  /// W frees what F and R took and I did not free.
+  bool freesRest = false;
+
+  bool isUneven() const {
+    return unevenNs.isStated() || unevenAcquire.isStated() ||
+           unevenRelease.isStated();
+  }
+};
+
 /// Costs by kind.
 struct CostsText {
-  CostRow row = {};
+  std::array<CostText, numCostColumns> row = {};
   /// [costColumn(kind)]: whether the text has the kind.
   std::array<bool, numCostColumns> has = {};
   std::optional<CopyText> save, load;
@@ -82,9 +116,11 @@ struct StageText {
 
 struct EdgeText {
   int32_t from = 0, to = 0;
-  int64_t bytes = 0;
+  /// Not stated: differs by micro-batch.
+  std::optional<int64_t> bytes;
   /// Not stated: those of the activation; -1: no gradient comes back.
   std::optional<int64_t> gradientBytes;
+  UnevenText unevenBytes, unevenGradientBytes;
   bool isRecomputed = false;
 };
 
@@ -106,6 +142,8 @@ struct ProblemText {
   std::string name;
   int32_t microbatches = 0, iterations = 1;
   std::optional<int32_t> samples;
+  /// [micro-batch]: as many sizes for each.
+  std::vector<std::vector<int64_t>> sizes;
   std::vector<RankText> ranks;
   std::vector<ChainStageText> chain;
   std::vector<StageText> stages;
@@ -154,6 +192,20 @@ std::optional<TextFault> setCopies(const StageText &text,
 /// times that follow from the host links.
 void writeCopies(const Problem &problem, const std::vector<int32_t> &replicas,
                  CostsText &costs);
+/// The costs that a text states at `where`, for micro-batch `microbatch`: each
+/// figure is a number. Part of toProblem().
+Result<CostsText> costsOfMicrobatch(const CostsText &text,
+                                    const std::string &where,
+                                    const ProblemText &problem,
+                                    int64_t microbatch);
+bool isUneven(const CostsText &text);
+/// The value of a figure that differs by micro-batch, or a fault. `where` names
+/// its key without `_by_index`.
+Result<int64_t> valueOf(const UnevenText &text, const std::string &where,
+                        const ProblemText &problem, int64_t microbatch);
+/// A fault if the sizes of micro-batches are not one list for each, all equally
+/// long.
+std::optional<TextFault> checkSizes(const ProblemText &text);
 
 /// Sets the costs of what sharded stages gather and reduce, of
 /// `parameter_bytes` each, from the links, unless the stage states their time.

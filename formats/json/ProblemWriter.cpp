@@ -6,6 +6,7 @@
 #include "formats/json/ProblemText.h"
 #include "schedule/model/EdgeTable.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>
@@ -17,6 +18,33 @@ namespace rondo::json {
 
 namespace {
 
+/// Sets the figures that differ by micro-batch.
+void addByIndex(const Problem &problem, const EdgeTable &edges,
+                const std::vector<int32_t> &replicas, ActionKind kind,
+                CostText &cost) {
+  std::vector<int64_t> ns, takes, frees;
+  for (int64_t i = 0; i < problem.microbatches; ++i) {
+    Cost sum;
+    for (int32_t replica : replicas) {
+      const Cost &own = problem.cost(replica, kind, i);
+      sum.ns += own.ns - problem.hostNs(edges, replica, kind);
+      sum.acquireBytes += own.acquireBytes;
+      sum.releaseBytes += own.releaseBytes;
+    }
+    ns.push_back(sum.ns);
+    takes.push_back(sum.acquireBytes);
+    frees.push_back(sum.releaseBytes);
+  }
+  for (auto [values, number, uneven] :
+       {std::tuple(&ns, &cost.ns, &cost.unevenNs),
+        std::tuple(&takes, &cost.acquireBytes, &cost.unevenAcquire),
+        std::tuple(&frees, &cost.releaseBytes, &cost.unevenRelease)}) {
+    *number = values->front();
+    if (!llvm::all_equal(*values))
+      uneven->byIndex = *values;
+  }
+}
+
 /// The costs of replicas, added up, without what the host adds.
 CostsText costsOf(const Problem &problem, const EdgeTable &edges,
                   const std::vector<int32_t> &replicas) {
@@ -25,13 +53,15 @@ CostsText costsOf(const Problem &problem, const EdgeTable &edges,
     // The costs of moving sharded state follow from its bytes and the links.
     if (!traits.hasCost() || traits.movesState() || traits.isCopy())
       continue;
-    Cost &sum = costs.row[costColumn(traits.kind)];
+    CostText &sum = costs.row[costColumn(traits.kind)];
     for (int32_t replica : replicas) {
       const Cost &cost = problem.cost(replica, traits.kind);
       sum.ns += cost.ns - problem.hostNs(edges, replica, traits.kind);
       sum.acquireBytes += cost.acquireBytes;
       sum.releaseBytes += cost.releaseBytes;
     }
+    if (!problem.unevenCosts.empty() && traits.isTask())
+      addByIndex(problem, edges, replicas, traits.kind, sum);
     costs.has[costColumn(traits.kind)] =
         traits.kind == ActionKind::Recompute
             ? problem.recomputes(replicas.front())
@@ -78,17 +108,23 @@ StageText stageOf(const Problem &problem, const EdgeTable &edges,
 
 /// One entry for an activation and its gradient.
 std::vector<EdgeText> edgesOf(const Problem &problem) {
-  // Indexed by both stages: bytes of all parts together.
-  std::map<std::pair<int32_t, int32_t>, int64_t> forwards, gradients;
+  // Indexed by both stages: bytes of all parts together, of one micro-batch if
+  // all are alike.
+  const int64_t count = problem.unevenBytes.empty() ? 1 : problem.microbatches;
+  std::map<std::pair<int32_t, int32_t>, std::vector<int64_t>> forwards,
+      gradients;
   std::set<std::pair<int32_t, int32_t>> recomputed;
   std::vector<std::pair<int32_t, int32_t>> order;
-  for (const Edge &edge : problem.edges) {
+  for (const auto &[e, edge] : llvm::enumerate(problem.edges)) {
     const int32_t from = problem.replicas[edge.from].stage,
                   to = problem.replicas[edge.to].stage;
-    // Every micro-batch has the same bytes.
-    const int64_t bytes = problem.carries(edge, 0) ? edge.bytes : 0;
+    auto add = [&, e = e, &edge = edge](std::vector<int64_t> &bytes) {
+      bytes.resize(count);
+      for (int64_t i = 0; i < count; ++i)
+        bytes[i] += problem.carries(edge, i) ? problem.bytesOf(e, i) : 0;
+    };
     if (edge.producer == ActionKind::InputGrad) {
-      gradients[{to, from}] += bytes;
+      add(gradients[{to, from}]);
       continue;
     }
     if (edge.producer == ActionKind::Recompute) {
@@ -97,20 +133,28 @@ std::vector<EdgeText> edgesOf(const Problem &problem) {
     }
     if (!forwards.count({from, to}))
       order.push_back({from, to});
-    forwards[{from, to}] += bytes;
+    add(forwards[{from, to}]);
   }
   std::vector<EdgeText> edges;
   for (const auto &pair : order) {
     EdgeText &edge = edges.emplace_back();
     edge.from = pair.first;
     edge.to = pair.second;
-    edge.bytes = forwards[pair];
+    const std::vector<int64_t> &bytes = forwards[pair];
+    if (llvm::all_equal(bytes))
+      edge.bytes = bytes.front();
+    else
+      edge.unevenBytes.byIndex = bytes;
     edge.isRecomputed = recomputed.count(pair) > 0;
     auto gradient = gradients.find(pair);
     if (gradient == gradients.end())
       edge.gradientBytes = -1;
-    else if (gradient->second != edge.bytes)
-      edge.gradientBytes = gradient->second;
+    else if (gradient->second == bytes)
+      continue;
+    else if (llvm::all_equal(gradient->second))
+      edge.gradientBytes = gradient->second.front();
+    else
+      edge.unevenGradientBytes.byIndex = gradient->second;
   }
   return edges;
 }

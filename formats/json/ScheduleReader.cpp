@@ -3,6 +3,7 @@
 
 #include "formats/json/ScheduleReader.h"
 
+#include "formats/json/Documents.h"
 #include "formats/json/LinkMessages.h"
 #include "formats/json/ScheduleMetadata.h"
 #include "kinds/Counts.h"
@@ -22,13 +23,13 @@ constexpr StringRef optionalKeys[] = {
     "span_ns",           "lower_bound_ns", "bound",          "proven_optimal",
     "peak_memory_bytes", "search",         "provenance",     "overlap",
     "weight_copies",     "delay",          "clip",           "norm_delay",
-    "versions",          "copy_order",     "peak_host_bytes"};
+    "versions",          "copy_order",     "peak_host_bytes", "accumulate"};
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit"};
 /// Part of version 2 alone.
 constexpr StringRef version2Keys[] = {
-    "weight_copies", "delay",      "clip",           "norm_delay",
-    "versions",      "copy_order", "peak_host_bytes"};
+    "weight_copies", "delay",      "clip",            "norm_delay",
+    "versions",      "copy_order", "peak_host_bytes", "accumulate"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.
@@ -131,7 +132,10 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
                             : ""));
     return TextFault("action " + value.excerpt() +
                      " is not an action: expected STAGE, then F, I, W, B or "
-                     "R, then MICRO-BATCH, such as \"0F3\"");
+                     "R, then MICRO-BATCH, such as \"0F3\"" +
+                     (isVersion2 ? ", or STAGE, then STEP, then ITERATION, "
+                                   "such as \"0STEP0\""
+                                 : ""));
   }
   const bool isTask = kind->isTask(), isCopy = kind->isCopy();
   if ((!isTask || kind->kind == ActionKind::Recompute) && !isVersion2)
@@ -166,6 +170,8 @@ std::optional<TextFault> ScheduleText::readAction(const Value &value,
 }
 
 std::optional<TextFault> ScheduleText::readKeys() {
+  if (auto fault = checkIsObject(object, "rondo-schedule"))
+    return fault;
   bool isInfeasible = infeasible().has_value();
   std::optional<Value> named = findMember(object, "format");
   isVersion2 = named && named->string() == "rondo-schedule/2";
@@ -232,6 +238,38 @@ int64_t ScheduleText::iterationsOfWindow(const Problem &problem) const {
     }
   }
   return goesOn ? iterations : 1;
+}
+
+std::optional<TextFault> ScheduleText::readAccumulation(const Problem &problem,
+                                                        Schedule &schedule,
+                                                        bool &isOrdered) const {
+  const Value *order = fields.find("accumulate");
+  isOrdered = order && order->string() != "any";
+  if (!isOrdered || order->string() == "index")
+    return std::nullopt;
+  if (!order->isArray())
+    return "accumulate is " + order->excerpt() +
+           ", not \"index\", \"any\" or a list of micro-batches";
+  std::vector<bool> isListed(problem.microbatches);
+  Elements walk(*order);
+  while (std::optional<Value> value = walk.next()) {
+    int64_t microbatch = 0;
+    const std::string where =
+        "accumulate[" + std::to_string(schedule.accumulation.size()) + "]";
+    if (auto fault =
+            readInteger(*value, where, 0, problem.microbatches - 1, microbatch))
+      return fault;
+    if (isListed[microbatch])
+      return where + " is " + std::to_string(microbatch) +
+             ", which the list has already";
+    isListed[microbatch] = true;
+    schedule.accumulation.push_back(static_cast<int32_t>(microbatch));
+  }
+  if (schedule.accumulation.size() != isListed.size())
+    return "accumulate lists " +
+           countOf(schedule.accumulation.size(), "micro-batch") + " of " +
+           std::to_string(problem.microbatches) + "; it lists each once";
+  return std::nullopt;
 }
 
 std::optional<TextFault>

@@ -42,6 +42,12 @@ public:
   /// problem has one.
   std::optional<TextFault> checkClip(const Problem &problem) const;
 
+  /// Fills the order in which gradients are added. `isOrdered`: whether the
+  /// schedule states one, by index or as a list, that rule S7 has to check.
+  std::optional<TextFault> readAccumulation(const Problem &problem,
+                                            Schedule &schedule,
+                                            bool &isOrdered) const;
+
   /// A fault if the orders are those of a window, but the problem has one
   /// iteration.
   std::optional<TextFault> checkWindow(const Problem &problem) const;

@@ -5,6 +5,7 @@
 
 #include "formats/json/LinkMessages.h"
 #include "formats/json/VersionClaims.h"
+#include "schedule/model/MicrobatchOrder.h"
 #include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
 
@@ -93,6 +94,8 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
   const bool isVersion2 = problem.replicas.isReplicated() ||
                           hasRecomputation(problem) || schedule.hasSteps() ||
                           schedule.hasCounts() || schedule.hasCopies() ||
+                          problem.isUneven() ||
+                          !schedule.accumulation.empty() ||
                           (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {
@@ -113,6 +116,13 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
           writeActions(json, actions, problem.replicas);
           json.attributeEnd();
         }
+      });
+    if (isIndexOrder(schedule.accumulation) && !schedule.accumulation.empty())
+      json.attribute("accumulate", "index");
+    else if (!schedule.accumulation.empty())
+      json.attributeArray("accumulate", [&] {
+        for (int32_t microbatch : schedule.accumulation)
+          json.value(microbatch);
       });
     if (!overlap.empty())
       json.attributeArray("overlap", [&] {

@@ -3,6 +3,9 @@
 
 #include "formats/json/ProblemText.h"
 
+#include "kinds/Counts.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <tuple>
@@ -57,6 +60,102 @@ static std::optional<TextFault> checkMemory(llvm::ArrayRef<Cost> costs,
                cost(ActionKind::Backward).releaseBytes);
 }
 
+/// Sets what W frees: what was taken and not freed before.
+static std::optional<TextFault> freeRest(const std::string &where, Cost *row) {
+  const auto cost = [&](ActionKind kind) -> Cost & {
+    return row[costColumn(kind)];
+  };
+  int64_t rest = 0;
+  for (ActionKind kind :
+       {ActionKind::Forward, ActionKind::Recompute, ActionKind::InputGrad})
+    rest += cost(kind).acquireBytes - cost(kind).releaseBytes;
+  if (rest < 0)
+    return where + ".W.frees_bytes is \"rest\", but I frees " +
+           countOf(cost(ActionKind::InputGrad).releaseBytes, "byte") + ", " +
+           std::to_string(-rest) + " more than are held";
+  cost(ActionKind::WeightGrad).releaseBytes = rest;
+  return std::nullopt;
+}
+
+bool isUneven(const CostsText &text) {
+  return llvm::any_of(text.row,
+                      [](const CostText &cost) { return cost.isUneven(); });
+}
+
+Result<int64_t> valueOf(const UnevenText &text, const std::string &where,
+                        const ProblemText &problem, int64_t microbatch) {
+  if (!text.affine) {
+    const size_t count = size_t(problem.microbatches) * problem.iterations;
+    if (text.byIndex.size() != count)
+      return TextFault(where + "_by_index has " +
+                       countOf(text.byIndex.size(), "entry") + "; there are " +
+                       countOf(count, "micro-batch"));
+    return text.byIndex[microbatch];
+  }
+  if (problem.sizes.empty())
+    return TextFault(where + " depends on sizes, but the problem states none");
+  const std::vector<int64_t> &sizes = problem.sizes[microbatch];
+  const AffineText &affine = *text.affine;
+  if (affine.perSize.size() != sizes.size())
+    return TextFault(where + ".per_size has " +
+                     countOf(affine.perSize.size(), "entry") +
+                     "; a micro-batch has " + countOf(sizes.size(), "size"));
+  __int128 sum = 0;
+  for (size_t k = 0; k < sizes.size() && sum >> 124 == 0; ++k)
+    sum += static_cast<__int128>(affine.perSize[k]) * sizes[k];
+  const __int128 value = affine.fixed + (sum + affine.over - 1) / affine.over;
+  if (value >= maxFigure)
+    return TextFault(where + " is 2^62 or more for micro-batch " +
+                     std::to_string(microbatch));
+  return static_cast<int64_t>(value);
+}
+
+Result<CostsText> costsOfMicrobatch(const CostsText &text,
+                                    const std::string &where,
+                                    const ProblemText &problem,
+                                    int64_t microbatch) {
+  CostsText costs = text;
+  for (const ActionTraits &traits : actionTable.rows) {
+    if (!traits.hasCost())
+      continue;
+    CostText &cost = costs.row[costColumn(traits.kind)];
+    if (cost.isUneven() && !traits.isTask())
+      return TextFault(where + "." + traits.code +
+                       " has costs by micro-batch, but does not run for each");
+    for (auto [key, uneven, figure] :
+         {std::tuple(".ns", &cost.unevenNs, &cost.ns),
+          std::tuple(".takes_bytes", &cost.unevenAcquire, &cost.acquireBytes),
+          std::tuple(".frees_bytes", &cost.unevenRelease,
+                     &cost.releaseBytes)}) {
+      if (!uneven->isStated())
+        continue;
+      const Result<int64_t> value = valueOf(
+          *uneven, where + "." + traits.code + key, problem, microbatch);
+      if (!value)
+        return value.fault();
+      *figure = *value;
+    }
+  }
+  return costs;
+}
+
+std::optional<TextFault> checkSizes(const ProblemText &text) {
+  const size_t count = size_t(text.microbatches) * text.iterations;
+  if (text.sizes.empty())
+    return {};
+  if (text.sizes.size() != count)
+    return "sizes has " + countOf(text.sizes.size(), "entry") + "; there are " +
+           countOf(count, "micro-batch");
+  for (const auto &[index, sizes] : llvm::enumerate(text.sizes))
+    if (sizes.empty() || sizes.size() != text.sizes.front().size())
+      return "sizes[" + std::to_string(index) + "] has " +
+             countOf(sizes.size(), "number") +
+             (sizes.empty() ? "; each micro-batch has at least one"
+                            : "; sizes[0] has " +
+                                  std::to_string(text.sizes.front().size()));
+  return {};
+}
+
 std::optional<TextFault> setCosts(const CostsText &text,
                                   const std::string &where, bool isSharded,
                                   Cost *row) {
@@ -72,6 +171,15 @@ std::optional<TextFault> setCosts(const CostsText &text,
       if (stated.releaseBytes != notStated)
         cost.releaseBytes = stated.releaseBytes;
     }
+  for (const ActionTraits &traits : actionTable.rows) {
+    if (!traits.hasCost() || !text.row[costColumn(traits.kind)].freesRest)
+      continue;
+    if (traits.kind != ActionKind::WeightGrad)
+      return where + "." + traits.code +
+             ".frees_bytes is \"rest\"; only W frees the rest";
+    if (auto fault = freeRest(where, row))
+      return fault;
+  }
   if (!text.has[costColumn(ActionKind::Backward)]) {
     const Cost &inputGrad = row[costColumn(ActionKind::InputGrad)],
                &weightGrad = row[costColumn(ActionKind::WeightGrad)];

@@ -183,7 +183,14 @@ std::optional<Fault> judgeOrders(const ScheduleText &text,
     return fault;
   if (std::optional<Fault> fault = judgePolicies(text, problem))
     return fault;
+  bool isOrdered = false;
+  if (std::optional<Fault> fault =
+          text.readAccumulation(problem, schedule, isOrdered))
+    return fault;
   if (std::optional<Fault> fault = judgeRanks(text, problem, schedule))
+    return fault;
+  if (std::optional<Fault> fault =
+          isOrdered ? checkAccumulation(problem, schedule) : std::nullopt)
     return fault;
   if (std::optional<Fault> fault = text.readOverlap(problem, schedule))
     return fault;

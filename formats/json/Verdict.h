@@ -19,8 +19,8 @@ struct Verdict {
   std::string problem;
   bool legal = false;
   /// The first broken rule, in the order format, problem, completeness,
-  /// link-order, copy-order, dependence or deadlock, memory, host-memory,
-  /// versions, claim, bound. Empty if there is none.
+  /// accumulation, link-order, copy-order, dependence or deadlock, memory,
+  /// host-memory, versions, claim, bound. Empty if there is none.
   std::string rule;
   /// The cause, or the reason given for having no schedule; otherwise
   /// empty. One sentence, lower case, no final period.

@@ -5,6 +5,7 @@
 
 #include "formats/json/ProblemText.h"
 #include "formats/json/Table.h"
+#include "kinds/Counts.h"
 #include "schedule/order/Repeating.h"
 #include "schedule/simulate/NormDelay.h"
 #include "schedule/transforms/Recomputed.h"
@@ -30,7 +31,9 @@ std::optional<TextFault> judgeList(const ScheduleText &text,
   if (!list)
     return {};
   if (!list->isArray())
-    return key.str() + " is not a list";
+    return key.str() + " is " + list->excerpt() +
+           ", not a list with an element for each of the problem's " +
+           countOf(number, what);
   Elements walk(*list);
   int64_t i = 0;
   for (std::optional<Value> value; (value = walk.next()); ++i)
@@ -41,8 +44,7 @@ std::optional<TextFault> judgeList(const ScheduleText &text,
   if (i != number)
     return TextFault(FaultKind::WrongClaim,
                      key.str() + " has " + std::to_string(i) +
-                         " elements; there are " + std::to_string(number) +
-                         " " + what);
+                         " elements; the problem has " + countOf(number, what));
   return {};
 }
 
@@ -55,7 +57,7 @@ std::optional<TextFault> readPolicies(const ScheduleText &text,
   context.version = 2;
   context.format = "rondo-schedule/2";
   const Place root(context, "schedule"), list = root["versions"];
-  return judgeList(text, "versions", numStages, "stages",
+  return judgeList(text, "versions", numStages, "stage",
                    [&](const Value &value, const std::string &, int64_t stage) {
                      return readPolicy(list[stage], value,
                                        policies.emplace_back());
@@ -94,7 +96,7 @@ std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
                                             const Problem &problem,
                                             const VersionAnalysis &versions) {
   if (auto fault =
-          judgeList(text, "weight_copies", problem.numReplicas(), "replicas",
+          judgeList(text, "weight_copies", problem.numReplicas(), "replica",
                     [&](const Value &value, const std::string &where,
                         int64_t replica) -> std::optional<TextFault> {
                       const int64_t copies = versions.replicas[replica].copies;
@@ -105,7 +107,7 @@ std::optional<TextFault> judgeVersionClaims(const ScheduleText &text,
     return fault;
   const std::vector<StageVersions> delays = stageVersions(problem, versions);
   return judgeList(
-      text, "delay", problem.numStages(), "stages",
+      text, "delay", problem.numStages(), "stage",
       [&](const Value &value, const std::string &where,
           int64_t stage) -> std::optional<TextFault> {
         Fields kinds;

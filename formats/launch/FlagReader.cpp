@@ -73,6 +73,15 @@ bool FlagReader::read(StringRef name, double &value) {
   return true;
 }
 
+int64_t FlagReader::readDevices(int64_t given) {
+  const int64_t devices = given > 0 ? given : devicesOf(command);
+  if (devices > 0 && devices <= maxNumber)
+    return devices;
+  fail("the number of devices is not stated: give torchrun's "
+       "--nproc-per-node and --nnodes, or the number");
+  return 0;
+}
+
 size_t FlagReader::choose(StringRef name, llvm::ArrayRef<StringRef> choices,
                           size_t ifAbsent) {
   const Flag *flag = find(name);

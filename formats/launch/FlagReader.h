@@ -34,6 +34,10 @@ public:
   /// Decimal numbers that are not negative.
   bool read(llvm::StringRef name, double &value);
 
+  /// The number of devices: `given`, or, if that is 0, the command's own
+  /// (devicesOf()). 0 after a fault: the command does not state it.
+  int64_t readDevices(int64_t given);
+
   /// `line 3: --name is 'value'; expected a whole number from 1 on`.
   void failAt(const Flag &flag, const llvm::Twine &expected);
   void fail(const llvm::Twine &message);

@@ -37,13 +37,9 @@ void MegatronReader::readDegrees() {
 }
 
 void MegatronReader::readDevices() {
-  const int64_t devices =
-      options.devices > 0 ? options.devices : devicesOf(command);
-  if (devices <= 0 || devices > maxNumber) {
-    flags.fail("the number of devices is not stated: give torchrun's "
-               "--nproc-per-node and --nnodes, or the number");
+  const int64_t devices = flags.readDevices(options.devices);
+  if (devices == 0)
     return;
-  }
   layout.data = devices;
   for (int64_t degree : {layout.tensor, layout.context, layout.pipeline}) {
     if (layout.data % degree != 0) {

@@ -214,13 +214,9 @@ void Reader::readDegrees() {
 }
 
 void Reader::readDevices() {
-  const int64_t devices =
-      options.devices > 0 ? options.devices : devicesOf(command);
-  if (devices <= 0 || devices > maxNumber) {
-    flags.fail("the number of devices is not stated: give torchrun's "
-               "--nproc-per-node and --nnodes, or the number");
+  const int64_t devices = flags.readDevices(options.devices);
+  if (devices == 0)
     return;
-  }
   int64_t rest = devices;
   bool divides = true;
   for (int64_t degree :

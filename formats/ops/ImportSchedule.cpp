@@ -63,8 +63,26 @@ Result<Problem> problemOf(const json::Document &document,
   return window;
 }
 
-/// The orders of a document for the plan of `problem`. Their figures are not
-/// checked: they may come from other costs.
+/// A fault if the document claims other delays or copies of weights than the
+/// orders have. They depend on times only if a backward reads committed
+/// weights; these are not checked.
+std::optional<json::TextFault> judgeVersions(const json::ScheduleText &text,
+                                             const ReadOrders &read) {
+  const Problem &window = read.problem;
+  if (window.iterations == 1)
+    return {};
+  for (int32_t stage = 0; stage < window.numStages(); ++stage)
+    if (window.policyOf(stage).backward == BackwardWeights::Committed)
+      return {};
+  const auto versions =
+      analyzeVersions(window, read.schedule,
+                      simulate(window, read.schedule, /*keepTimes=*/true));
+  return versions ? json::judgeVersionClaims(text, window, *versions)
+                  : std::nullopt;
+}
+
+/// The orders of a document for the plan of `problem`. Figures that depend on
+/// times are not checked: they may come from other costs.
 Result<ReadOrders> readOrders(const json::Document &document,
                               const Problem &problem) {
   json::ScheduleText text{json::Value(document.text)};
@@ -93,6 +111,8 @@ Result<ReadOrders> readOrders(const json::Document &document,
                                                         : FaultKind::Text,
                            what);
   }
+  if (auto wrong = judgeVersions(text, read))
+    return faultIn(document, describe(*wrong));
   return read;
 }
 
@@ -125,7 +145,10 @@ rondo::formats::findSchedule(ModuleOp module, StringRef fileName,
        json::splitDocuments(fileName, contents)) {
     if (auto fault = json::checkSyntax(document.text))
       return faultIn(document, describe(*fault));
-    json::ScheduleText text{json::Value(document.text)};
+    const json::Value value(document.text);
+    if (auto fault = json::checkIsObject(value, "rondo-schedule"))
+      return faultIn(document, describe(*fault));
+    json::ScheduleText text{value};
     if (std::optional<std::string> name = text.problemName())
       if (auto plan = module.lookupSymbol<pipe::PlanOp>(*name))
         return ScheduleSource{document, plan};

@@ -4,13 +4,15 @@
 #include "planning/model/ModelPlanner.h"
 
 #include "planning/FitLoop.h"
-#include "planning/FittingSearch.h"
 #include "planning/RunLimits.h"
 #include "planning/chain/ChainPlanner.h"
+#include "planning/chain/FewestDevices.h"
 #include "planning/chain/StartPlans.h"
-#include "planning/model/MemoryBound.h"
+#include "planning/model/ModelBound.h"
+#include "planning/model/OrderSearch.h"
 #include "planning/model/RecomputeToFit.h"
-#include "schedule/families/Replicas.h"
+#include "planning/model/Zigzag.h"
+#include "schedule/search/OneByOne.h"
 
 #include <algorithm>
 #include <functional>
@@ -34,6 +36,9 @@ constexpr int32_t maxFits = 6;
 constexpr double hopefulExcess = 1. / 16;
 /// Plans that take more than this multiple of the best plan's time are dropped.
 constexpr double slowest = 1.5;
+/// Number of plans that lack memory, and of sizes of micro-batches, that are
+/// tried with one micro-batch at a time if no plan fits.
+constexpr size_t maxLean = 12, maxLeanSizes = 3;
 /// Effort of the chain planner if neither effort nor a time limit is given.
 constexpr int64_t defaultEffort = 50;
 
@@ -61,15 +66,16 @@ private:
                                       slowest);
   }
   void proposeAll();
+  std::vector<ModelPlan> leanPlans() const;
+  void fitOneByOne();
   /// Returns whether the first plan fits with memory to spare (isRoomy()).
   bool propose(const Proposal &proposal);
-  ModelPlan givenPlan(const ChainProblem &chain,
-                      const Proposal &proposal) const;
   ChainPlannerResult planWithin(const ChainProblem &chain, double until) const;
   /// A plan that was offered, and what it lacked.
   struct Seen {
     ModelPlan plan;
-    std::vector<Misfit> misfits;
+    std::vector<Misfit> misfits = {};
+    int64_t missingBytes = 0;
   };
   const Seen *findSeen(const ModelPlan &plan) const {
     const auto found =
@@ -89,14 +95,10 @@ private:
   void offerUntilFitting(ModelPlan plan);
   void offerFittingChunks(const ModelPlan &plan);
   void offerFastest();
+  std::optional<SearchOptions> limitsOfSearch(double part) const;
   void searchFor(PlanTrial &trial, double part);
+  void searchZigzags();
   void searchBest();
-  double workOfAllNs(int64_t samples) const;
-  /// A lower bound for micro-batches of this size, between a lower bound and
-  /// the time of a known plan.
-  int64_t memoryBoundNs(int64_t samples, int64_t leastNs,
-                        int64_t knownNs) const;
-  void findBound();
 
   const ModelSpace &space;
   const ModelPlannerOptions &options;
@@ -126,34 +128,10 @@ ChainPlannerResult Planner::planWithin(const ChainProblem &chain,
   return planChain(chain, chosen);
 }
 
-/// The given stages, each on the number of ranks that the cluster has for it.
-ModelPlan Planner::givenPlan(const ChainProblem &chain,
-                             const Proposal &proposal) const {
-  const auto stages = static_cast<int32_t>(options.begins.size()),
-             groups = stages / options.givenChunks;
-  const auto ranks = static_cast<int32_t>(
-      std::min<int64_t>(space.ranks / groups, chain.samples));
-  const std::vector<int32_t> order = deviceOrders(chain).front();
-  ModelPlan plan;
-  plan.samples = proposal.samples;
-  plan.recomputes = proposal.recomputes;
-  plan.chunks = options.givenChunks;
-  for (int32_t s = 0; s < stages; ++s) {
-    const auto begin = order.begin() + (s % groups) * ranks;
-    plan.stages.push_back(
-        {options.begins[s],
-         s + 1 < stages ? options.begins[s + 1] : space.layers,
-         {begin, begin + ranks}});
-    std::sort(plan.stages.back().devices.begin(),
-              plan.stages.back().devices.end());
-  }
-  return plan;
-}
-
 const PlanTrial *Planner::offer(const ModelPlan &plan) {
   if (findSeen(plan))
     return nullptr;
-  seen.push_back({plan, {}});
+  seen.push_back({plan});
   Result<LaidPlan> made = space.make(plan);
   if (!made) {
     result.refused.emplace_back(plan.samples, describe(made.fault()));
@@ -162,6 +140,7 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
   PlanTrial trial = tryPlan(std::move(*made), allFamilies(), ceilingNs());
   ++result.tried;
   seen.back().misfits = trial.misfits;
+  seen.back().missingBytes = trial.missingBytes;
   noteHopeful(trial);
   if (trial.isSlow)
     return nullptr;
@@ -214,7 +193,8 @@ bool Planner::propose(const Proposal &proposal) {
   }
   auto &chain = *made;
   if (!options.begins.empty()) {
-    offer(givenPlan(chain, proposal));
+    offer(planOfCut(chain, {proposal.samples, options.begins,
+                            options.givenChunks, proposal.recomputes}));
     return false;
   }
   bool hasRoom = false;
@@ -271,6 +251,72 @@ void Planner::proposeAll() {
   }
 }
 
+/// If no plan fits: the plans that lack least, and those that need the least
+/// memory by the rules of chains.
+std::vector<ModelPlan> Planner::leanPlans() const {
+  std::vector<const Seen *> lacking;
+  for (const Seen &each : seen)
+    if (each.missingBytes > 0)
+      lacking.push_back(&each);
+  std::stable_sort(lacking.begin(), lacking.end(),
+                   [](const Seen *a, const Seen *b) {
+                     return a->missingBytes < b->missingBytes;
+                   });
+  if (lacking.size() > maxLean)
+    lacking.resize(maxLean);
+  std::vector<ModelPlan> plans;
+  for (const Seen *each : lacking)
+    plans.push_back(each->plan);
+  if (!options.begins.empty())
+    return plans;
+  std::vector<int64_t> sizes = microbatchSizes(space, options);
+  std::sort(sizes.begin(), sizes.end());
+  if (sizes.size() > maxLeanSizes)
+    sizes.resize(maxLeanSizes);
+  for (int64_t samples : sizes)
+    for (bool recomputes : {false, true}) {
+      if (isOver() || options.recompute == (recomputes ? RecomputeChoice::None
+                                                       : RecomputeChoice::All))
+        continue;
+      const std::vector<bool> again =
+          recomputes ? space.mayRecompute : std::vector<bool>(space.layers);
+      const Result<ChainProblem> chain = space.chain(samples, again);
+      if (!chain || chain->memoryBytes == 0)
+        continue;
+      for (const ChainPlan &plan :
+           fittingPlans(*chain, leastMemoryBytes(*chain), deviceOrders(*chain)))
+        plans.push_back(modelPlanOf(plan, samples, chain->samples, again));
+    }
+  return plans;
+}
+
+/// If no plan fits: one micro-batch at a time, the order that needs the least
+/// memory. What programs of this order lack is exact.
+void Planner::fitOneByOne() {
+  if (!result.plans.empty())
+    return;
+  std::optional<PlanTrial> nearest;
+  for (const ModelPlan &plan : leanPlans()) {
+    if (isOver() && nearest)
+      break;
+    Result<LaidPlan> made = space.make(plan);
+    if (!made)
+      continue;
+    ++result.tried;
+    PlanTrial trial;
+    trial.laid = std::move(*made);
+    trial.improve(oneByOne(trial.laid.problem), "");
+    if (trial.fits())
+      insertByRank(result.plans, std::move(trial),
+                   std::mem_fn(&PlanTrial::isBetterThan));
+    else if (trial.missingBytes > 0 &&
+             (!nearest || trial.missingBytes < nearest->missingBytes))
+      nearest = std::move(trial);
+  }
+  if (nearest)
+    result.nearest = std::move(nearest);
+}
+
 /// Lets as many of the last stages as memory allows keep their activations,
 /// since they have fewer micro-batches in flight. Then plans again with the
 /// layers that still recompute.
@@ -297,33 +343,6 @@ void Planner::relieve(const PlanTrial &trial) {
   }
   if (kept > 0)
     propose({plan.samples, relieved(kept).recomputes, refinementEnd});
-}
-
-/// Groups of all ranks, with as many each as most groups of the plan have.
-static ModelPlan evenGroups(const ModelPlan &plan, const ChainProblem &chain) {
-  std::map<size_t, int32_t> counts;
-  for (int32_t group = 0; group < plan.numGroups(); ++group)
-    ++counts[plan.stages[group].devices.size()];
-  const auto size =
-      static_cast<int32_t>(std::max_element(counts.begin(), counts.end(),
-                                            [](const auto &a, const auto &b) {
-                                              return a.second < b.second;
-                                            })
-                               ->first);
-  const std::vector<int32_t> order = deviceOrders(chain).front();
-  const int32_t layers = chain.numLayers(),
-                groups = std::min(chain.numDevices() / size, layers);
-  ModelPlan even;
-  even.samples = plan.samples;
-  for (int32_t group = 0; group < groups; ++group) {
-    const auto begin = order.begin() + group * size;
-    even.stages.push_back({group * layers / groups,
-                           (group + 1) * layers / groups,
-                           {begin, begin + size}});
-    std::sort(even.stages.back().devices.begin(),
-              even.stages.back().devices.end());
-  }
-  return even;
 }
 
 const RecomputeCosts *Planner::costsOf(int64_t samples) {
@@ -403,25 +422,8 @@ void Planner::refine() {
       relieve(trial);
 }
 
-/// A search of the order of groups of ranks, which is that of each of their
-/// ranks.
-static SearchResult searchGroups(const Problem &problem,
-                                 const SearchOptions &options) {
-  if (!RankGroups::areNeeded(problem))
-    return search(problem, options);
-  const Result<RankGroups> groups = RankGroups::of(problem);
-  if (!groups)
-    return search(problem, options);
-  SearchResult found = search(groups->groupProblem(), options);
-  if (found.schedule)
-    found.schedule = groups->spread(*found.schedule);
-  // Ranks of a group in orders of their own could be faster.
-  found.bound = Bound();
-  return found;
-}
-
-/// Searches a better schedule of a plan in a part of the time that is left.
-void Planner::searchFor(PlanTrial &trial, double part) {
+/// Limits of a search in a part of the time that is left; nothing if none is.
+std::optional<SearchOptions> Planner::limitsOfSearch(double part) const {
   SearchOptions chosen;
   chosen.seed = options.seed;
   chosen.effort = options.effort;
@@ -432,14 +434,39 @@ void Planner::searchFor(PlanTrial &trial, double part) {
           ? static_cast<int64_t>(double(options.deadline.leftMs()) * part)
           : 0;
   if (isOver() || (options.deadline.exists() && chosen.timeLimitMs == 0))
+    return {};
+  return chosen;
+}
+
+/// Searches a better schedule of a plan in a part of the time that is left.
+void Planner::searchFor(PlanTrial &trial, double part) {
+  if (const std::optional<SearchOptions> chosen = limitsOfSearch(part))
+    searchOrder(trial, *chosen);
+}
+
+/// If the best plan recomputes: zigzags on groups of even size.
+void Planner::searchZigzags() {
+  if (result.plans.empty() || !options.begins.empty() ||
+      options.recompute != RecomputeChoice::Auto)
     return;
-  SearchResult found =
-      searchPlan(trial.laid.figures, trial.laid.problem, chosen, searchGroups);
-  if (found.schedule)
-    trial.improve(std::move(*found.schedule), "");
+  const PlanTrial &front = result.plans.front();
+  const std::vector<bool> &again = front.laid.plan.recomputes;
+  const RecomputeCosts *costs = costsOf(front.laid.plan.samples);
+  if (!costs || std::find(again.begin(), again.end(), true) == again.end())
+    return;
+  const std::vector<ModelPlan> plans =
+      zigzags(evenGroups(front.laid.plan, costs->kept), *costs, front.timeNs);
+  result.tried += static_cast<int64_t>(plans.size());
+  std::optional<PlanTrial> trial =
+      bestSteady(space, plans, front.timeNs,
+                 [&](double part) { return limitsOfSearch(part); });
+  if (trial)
+    insertByRank(result.plans, std::move(*trial),
+                 std::mem_fn(&PlanTrial::isBetterThan));
 }
 
 void Planner::searchBest() {
+  searchZigzags();
   const auto count = std::min<size_t>(options.searched, result.plans.size());
   if (hopeful && count > 0 && hopefulNs < result.plans.front().timeNs) {
     searchFor(*hopeful, 0.5);
@@ -463,57 +490,18 @@ void Planner::offerFastest() {
                         /*maxReplicas=*/1, std::vector<bool>(space.layers)));
 }
 
-/// The time of an iteration in which all ranks work without a pause.
-double Planner::workOfAllNs(int64_t samples) const {
-  return space.leastWorkNs(samples) * double(space.samples / samples) /
-         space.slowestDevices;
-}
-
-int64_t Planner::memoryBoundNs(int64_t samples, int64_t leastNs,
-                               int64_t knownNs) const {
-  const Result<ChainProblem> chain =
-      space.chain(samples, std::vector<bool>(space.layers));
-  const std::vector<LeastTimes> times = space.leastTimes(samples);
-  const MemoryBound bound({*chain, times, space.mayRecompute,
-                           options.recompute != RecomputeChoice::All,
-                           options.recompute != RecomputeChoice::None});
-  if (!bound.mayTake(double(knownNs)))
-    return knownNs;
-  return static_cast<int64_t>(bound.find(double(leastNs), double(knownNs), [&] {
-    return options.interrupt && *options.interrupt;
-  }));
-}
-
-void Planner::findBound() {
-  // Sizes of micro-batches with their bounds, the lowest first: others need
-  // only a bound that is not lower.
-  std::vector<std::pair<int64_t, int64_t>> sizes;
-  for (int64_t samples : microbatchSizes(space, options))
-    if (space.chain(samples, std::vector<bool>(space.layers)))
-      sizes.emplace_back(static_cast<int64_t>(workOfAllNs(samples)), samples);
-  if (sizes.empty())
-    return;
-  std::sort(sizes.begin(), sizes.end());
-  result.lowerBoundNs = sizes.front().first;
-  if (result.plans.empty())
-    return;
-  int64_t least = result.plans.front().timeNs;
-  for (const auto &[workNs, samples] : sizes)
-    if (workNs < least)
-      least = memoryBoundNs(samples, workNs, least);
-  // Half a percent is too little to speak of.
-  result.boundCountsRecomputation =
-      least - result.lowerBoundNs > result.lowerBoundNs / 200;
-  if (result.boundCountsRecomputation)
-    result.lowerBoundNs = least;
-}
-
 ModelPlannerResult Planner::run() {
   proposeAll();
+  fitOneByOne();
   refine();
   offerFastest();
   searchBest();
-  findBound();
+  const ModelBound bound = boundOf(
+      space, options,
+      result.plans.empty() ? std::nullopt
+                           : std::optional(result.plans.front().timeNs));
+  result.lowerBoundNs = bound.ns;
+  result.boundCountsRecomputation = bound.countsRecomputation;
   return std::move(result);
 }
 

@@ -64,7 +64,7 @@ struct ModelPlannerResult {
 /// proposals. If a plan does not fit, the chain planner runs again with less
 /// memory. Then cuts the best plans into chunks, removes recomputation where
 /// memory allows it and plans again with the rest, and searches better
-/// schedules.
+/// schedules. If the best plan recomputes, also tries zigzags (Zigzag.h).
 ModelPlannerResult planModel(const ModelSpace &space,
                              const ModelPlannerOptions &options);
 
@@ -78,6 +78,21 @@ std::vector<int64_t> microbatchSizes(const ModelSpace &space,
 /// ranks stay idle.
 ModelPlan modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
                       int64_t maxReplicas, std::vector<bool> recomputes);
+
+/// Stages that are given, for micro-batches of `samples`.
+struct CutStages {
+  int64_t samples = 1;
+  /// The first layer of each stage.
+  const std::vector<int32_t> &begins;
+  int32_t chunks = 1;
+  const std::vector<bool> &recomputes;
+};
+/// The stages, each on the number of ranks that the cluster has for it.
+ModelPlan planOfCut(const ChainProblem &chain, const CutStages &cut);
+
+/// Groups of all ranks, with as many each as most groups of the plan have, and
+/// equal numbers of layers.
+ModelPlan evenGroups(const ModelPlan &plan, const ChainProblem &chain);
 
 /// The placement of the stages of each group of ranks.
 struct ChunkPlacing {

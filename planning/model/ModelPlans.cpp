@@ -2,19 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "planning/chain/ChainCosts.h"
+#include "planning/chain/StartPlans.h"
 #include "planning/model/ModelPlanner.h"
 #include "schedule/families/Placement.h"
 #include "schedule/model/Problem.h"
 #include "schedule/partition/Partition.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace rondo;
 
+std::vector<int32_t> ModelPlan::firstStages() const {
+  std::vector<int32_t> firsts;
+  for (int32_t s = 0; s < static_cast<int32_t>(stages.size()); ++s)
+    if (std::none_of(firsts.begin(), firsts.end(), [&](int32_t first) {
+          return stages[first].devices == stages[s].devices;
+        }))
+      firsts.push_back(s);
+  return firsts;
+}
+
 int32_t ModelPlan::numRanks() const {
   int32_t count = 0;
-  for (int32_t group = 0; group < numGroups(); ++group)
-    count += static_cast<int32_t>(stages[group].devices.size());
+  for (int32_t stage : firstStages())
+    count += static_cast<int32_t>(stages[stage].devices.size());
   return count;
 }
 
@@ -34,6 +46,54 @@ ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
       added.devices.resize(maxReplicas);
   }
   return plan;
+}
+
+ModelPlan rondo::planOfCut(const ChainProblem &chain, const CutStages &cut) {
+  const auto stages = static_cast<int32_t>(cut.begins.size()),
+             groups = stages / cut.chunks;
+  const auto ranks = static_cast<int32_t>(
+      std::min<int64_t>(chain.numDevices() / groups, chain.samples));
+  const std::vector<int32_t> order = deviceOrders(chain).front();
+  ModelPlan plan;
+  plan.samples = cut.samples;
+  plan.recomputes = cut.recomputes;
+  plan.chunks = cut.chunks;
+  for (int32_t s = 0; s < stages; ++s) {
+    const auto begin = order.begin() + (s % groups) * ranks;
+    plan.stages.push_back(
+        {cut.begins[s],
+         s + 1 < stages ? cut.begins[s + 1] : chain.numLayers(),
+         {begin, begin + ranks}});
+    std::sort(plan.stages.back().devices.begin(),
+              plan.stages.back().devices.end());
+  }
+  return plan;
+}
+
+ModelPlan rondo::evenGroups(const ModelPlan &plan, const ChainProblem &chain) {
+  std::map<size_t, int32_t> counts;
+  for (int32_t group = 0; group < plan.numGroups(); ++group)
+    ++counts[plan.stages[group].devices.size()];
+  const auto size =
+      static_cast<int32_t>(std::max_element(counts.begin(), counts.end(),
+                                            [](const auto &a, const auto &b) {
+                                              return a.second < b.second;
+                                            })
+                               ->first);
+  const std::vector<int32_t> order = deviceOrders(chain).front();
+  const int32_t layers = chain.numLayers(),
+                groups = std::min(chain.numDevices() / size, layers);
+  ModelPlan even;
+  even.samples = plan.samples;
+  for (int32_t group = 0; group < groups; ++group) {
+    const auto begin = order.begin() + group * size;
+    even.stages.push_back({group * layers / groups,
+                           (group + 1) * layers / groups,
+                           {begin, begin + size}});
+    std::sort(even.stages.back().devices.begin(),
+              even.stages.back().devices.end());
+  }
+  return even;
 }
 
 std::optional<ChunkedPlan>

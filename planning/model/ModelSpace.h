@@ -24,12 +24,16 @@ struct ModelPlan {
   std::vector<ChainStage> stages;
   /// [layer]: whether its forward runs again before its backward.
   std::vector<bool> recomputes;
-  /// Stages of each group; two are in a loop or, if `isV`, in a V.
+  /// Stages of each group; two are in a loop or, if `isV`, in a V. 0: groups
+  /// have different numbers (Zigzag.h).
   int32_t chunks = 1;
   bool isV = false;
 
+  /// [group]: its first stage. Groups are numbered in the order of their first
+  /// stages.
+  std::vector<int32_t> firstStages() const;
   int32_t numGroups() const {
-    return static_cast<int32_t>(stages.size()) / chunks;
+    return static_cast<int32_t>(firstStages().size());
   }
   int32_t numRanks() const;
 };

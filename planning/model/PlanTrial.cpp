@@ -107,12 +107,24 @@ static int64_t largestOf(const std::vector<int64_t> &bytes) {
 static std::vector<int64_t> byGroup(const ModelPlan &plan,
                                     const std::vector<int64_t> &ofRank) {
   std::vector<int64_t> values;
-  for (int32_t group = 0; group < plan.numGroups(); ++group) {
+  for (int32_t stage : plan.firstStages()) {
     int64_t &most = values.emplace_back(0);
-    for (int32_t rank : plan.stages[group].devices)
+    for (int32_t rank : plan.stages[stage].devices)
       most = std::max(most, ofRank[rank]);
   }
   return values;
+}
+
+void PlanTrial::noteShortage(const std::vector<int64_t> &excessBytes,
+                             const std::vector<int64_t> &arenas) {
+  neededBytes = 0;
+  for (size_t rank = 0; rank < arenas.size(); ++rank)
+    if (excessBytes[rank] > 0)
+      neededBytes = std::max(neededBytes, arenas[rank]);
+  missingBytes = largestOf(excessBytes);
+  shortRank = static_cast<int32_t>(
+      std::max_element(excessBytes.begin(), excessBytes.end()) -
+      excessBytes.begin());
 }
 
 bool PlanTrial::improve(Schedule other, std::string name) {
@@ -126,7 +138,7 @@ bool PlanTrial::improve(Schedule other, std::string name) {
       if (missing > 0)
         misfits.push_back({std::move(name), 0, {}, byGroup(laid.plan, excess)});
       if (missing > 0 && (missingBytes == 0 || missing < missingBytes))
-        missingBytes = missing;
+        noteShortage(excess, proved.arenaBytes);
       reason = describeFault(proved, laid.problem);
     }
     return false;
@@ -162,8 +174,10 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
     const int64_t missing = largestOf(written.excessBytes);
     if (missing > 0) {
       if (!trial.fits() &&
-          (trial.missingBytes == 0 || missing < trial.missingBytes))
+          (trial.missingBytes == 0 || missing < trial.missingBytes)) {
         trial.missingBytes = missing;
+        trial.shortRank = -1;
+      }
       if (!trial.fits())
         trial.misfits.push_back({written.family, written.judged.objective,
                                  written.judged.simulation.peakBytes,

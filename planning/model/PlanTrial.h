@@ -36,6 +36,10 @@ struct PlanTrial {
   /// least memory, on the rank that lacks most, or 0 if memory is not the
   /// reason; and the reason.
   int64_t missingBytes = 0;
+  /// If its programs were written: that rank, and the memory of the largest
+  /// arena that does not fit. Otherwise -1.
+  int32_t shortRank = -1;
+  int64_t neededBytes = 0;
   std::string reason;
   /// Schedules without enough memory that are faster than `schedule`, the
   /// fastest first.
@@ -57,6 +61,10 @@ struct PlanTrial {
   /// Replaces the schedule if `other` is faster and its programs fit; returns
   /// whether it did. O(actions).
   bool improve(Schedule other, std::string family);
+
+private:
+  void noteShortage(const std::vector<int64_t> &excessBytes,
+                    const std::vector<int64_t> &arenas);
 };
 
 /// Tries the `choices` that apply, give the sequential run's bits and take at

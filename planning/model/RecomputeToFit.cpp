@@ -30,10 +30,12 @@ struct Choice {
 class Chooser {
 public:
   Chooser(const ModelPlan &plan, const RecomputeCosts &costs)
-      : plan(plan), costs(costs), groups(plan.numGroups()) {
+      : plan(plan), costs(costs) {
+    const std::vector<int32_t> firsts = plan.firstStages();
+    groups.resize(firsts.size());
     for (const ChainStage &stage : plan.stages)
       for (size_t g = 0; g < groups.size(); ++g)
-        if (plan.stages[g].devices == stage.devices)
+        if (plan.stages[firsts[g]].devices == stage.devices)
           add(stage, groups[g]);
     for (const Group &group : groups)
       busiestNs = std::max(busiestNs, group.workNs);

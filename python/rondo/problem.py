@@ -79,14 +79,44 @@ class Stage:
 
 
 @dataclasses.dataclass(kw_only=True)
-class Cost:
-    """The cost of a kind of task: bytes are taken at its start and freed at its end."""
+class Affine:
+    """A figure that differs by micro-batch: `fixed` and the sum of `per_size` times
+    the micro-batch's sizes, divided by `over` and rounded up."""
 
-    ns: int | None = field(whole, default=None)
-    takes_bytes: int | None = field(whole, default=None)
-    frees_bytes: int | None = field(whole, default=None)
+    fixed: int | None = field(whole, default=None)
+    per_size: list[int] = field(lists(whole))
+    over: int | None = field(whole, default=None)
+
+
+def _figure(value: Any, path: str) -> Any:
+    """A number, or an object of Affine."""
+    if isinstance(value, dict):
+        return objects(Affine)(value, path)
+    return whole(value, path)
+
+
+def _figure_or_rest(value: Any, path: str) -> Any:
+    return value if value == "rest" else _figure(value, path)
+
+
+def _figure_or_null(value: Any, path: str) -> Any:
+    return None if value is None else _figure(value, path)
+
+
+@dataclasses.dataclass(kw_only=True)
+class Cost:
+    """The cost of a kind of task: bytes are taken at its start and freed at its end.
+    Figures that differ by micro-batch are Affine, or lists in `*_by_index`."""
+
+    ns: int | Affine | None = field(_figure, default=None)
+    takes_bytes: int | Affine | None = field(_figure, default=None)
+    frees_bytes: int | Affine | Literal["rest"] | None = field(
+        _figure_or_rest, default=None
+    )
     lane: str | None = field(text, default=None)
     ns_by_index: list[int] | None = field(lists(whole), default=None)
+    takes_bytes_by_index: list[int] | None = field(lists(whole), default=None)
+    frees_bytes_by_index: list[int] | None = field(lists(whole), default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -134,10 +164,12 @@ class Edge:
 
     from_stage: int = field(whole, key="from")
     to_stage: int = field(whole, key="to")
-    bytes: int = field(whole)
-    gradient_bytes: int | None | Literal["same"] = field(
-        whole_or_null, default="same", null=True
+    bytes: int | Affine | None = field(_figure, default=None)
+    gradient_bytes: int | Affine | None | Literal["same"] = field(
+        _figure_or_null, default="same", null=True
     )
+    bytes_by_index: list[int] | None = field(lists(whole), default=None)
+    gradient_bytes_by_index: list[int] | None = field(lists(whole), default=None)
     recomputed: bool | None = field(truth, default=None)
 
     def _edit_json(self, found: dict[str, Any]) -> dict[str, Any]:
@@ -193,6 +225,7 @@ class Problem:
     microbatches: int = field(whole)
     iterations: int | None = field(whole, default=None)
     samples: int | None = field(whole, default=None)
+    sizes: list[list[int]] | None = field(lists(lists(whole)), default=None)
     ranks: list[Rank] = field(lists(objects(Rank)))
     stages: list[Stage] | list[GraphStage] = field(lists(anything))
     edges: list[Edge] | None = field(lists(objects(Edge)), default=None)

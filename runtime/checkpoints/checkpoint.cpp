@@ -135,8 +135,8 @@ public:
   const RunPosition &foundPosition() const { return *position; }
   /// Whether it has the changes of weights that a state may keep.
   bool hasChanges() const { return changesAreThere; }
-  /// Writes the elements of a tensor of the state that it holds.
-  void read(State &state, const Tensor &tensor, float *values,
+  /// Writes the elements of a tensor of the state that its replica holds.
+  void read(State &state, const Tensor &tensor, float *Tensor::*values,
             const std::string &name);
 
 private:
@@ -210,8 +210,11 @@ void Source::checkNames(const std::vector<Slice> &slices) {
                   "', which the model does not have");
 }
 
-void Source::read(State &state, const Tensor &tensor, float *values,
+void Source::read(State &state, const Tensor &tensor, float *Tensor::*values,
                   const std::string &name) {
+  const State::Part part = State::partHere(tensor, values);
+  if (part.count == 0)
+    return;
   const auto place = files.fileOf().find(name);
   // Process 0 has checked its own copy of the index.
   if (place == files.fileOf().end())
@@ -220,10 +223,10 @@ void Source::read(State &state, const Tensor &tensor, float *values,
                 "read the same files");
   open(place->second);
   buffer.resize(copiedAtOnce);
-  for (int64_t i = 0; i < tensor.count; i += copiedAtOnce) {
-    const int64_t count = std::min(copiedAtOnce, tensor.count - i);
-    files.read(name, tensor.first + i, count, buffer.data());
-    state.write(tensor.replica, values + i, buffer.data(), 4 * count);
+  for (int64_t i = 0; i < part.count; i += copiedAtOnce) {
+    const int64_t count = std::min(copiedAtOnce, part.count - i);
+    files.read(name, part.first + i, count, buffer.data());
+    state.write(part.replica, part.values + i, buffer.data(), 4 * count);
     phase.progress();
   }
 }
@@ -235,14 +238,15 @@ static void readState(Source &source, State &state, OptimizerKind optimizer) {
       continue;
     const std::string &name =
         tensor.sharedWith.empty() ? tensor.name : tensor.sharedWith;
-    source.read(state, tensor, tensor.weights, name);
+    source.read(state, tensor, &Tensor::weights, name);
     const bool hasMoments = tensor.weightsFrom < 0 && !tensor.layout.isFrozen;
     if (hasMoments && state.executable().moments > 0)
-      source.read(state, tensor, tensor.moment1, "optimizer.m." + name);
+      source.read(state, tensor, &Tensor::moment1, "optimizer.m." + name);
     if (hasMoments && optimizer == OptimizerKind::AdamW)
-      source.read(state, tensor, tensor.moment2, "optimizer.v." + name);
+      source.read(state, tensor, &Tensor::moment2, "optimizer.v." + name);
     if (source.hasChanges() && hasChanges(state, tensor))
-      source.read(state, tensor, tensor.changes, nameOfChanges(state, tensor));
+      source.read(state, tensor, &Tensor::changes,
+                  nameOfChanges(state, tensor));
   }
   state.weightsWritten();
 }

@@ -58,15 +58,14 @@ static std::string beginOf(const SafetensorsHeader &header) {
 template <typename Put>
 static void copySlice(const State &state, const Slice &slice,
                       std::vector<float> &buffer, Put put) {
-  for (const Tensor *shard : state.shardsOf(*slice.tensor)) {
-    if (!state.holds(shard->replica))
+  for (const State::Part &part : state.partsOf(*slice.tensor, slice.values)) {
+    if (!state.holds(part.replica))
       continue;
     const auto most = static_cast<int64_t>(buffer.size());
-    for (int64_t i = 0; i < shard->count; i += most) {
-      const int64_t bytes = 4 * std::min(most, shard->count - i);
-      state.read(shard->replica, buffer.data(), shard->*slice.values + i,
-                 bytes);
-      put(buffer.data(), bytes, 4 * (shard->first + i));
+    for (int64_t i = 0; i < part.count; i += most) {
+      const int64_t bytes = 4 * std::min(most, part.count - i);
+      state.read(part.replica, buffer.data(), part.values + i, bytes);
+      put(buffer.data(), bytes, 4 * (part.first + i));
     }
   }
 }

@@ -163,6 +163,11 @@ public:
       std::memset(stage.gradients, 0, static_cast<size_t>(stage.gradientBytes));
   }
 
+  void keepChange(int64_t count, float decay, const float *before,
+                  const float *after, float *changes) override {
+    rondo::runtime::keepChange(count, decay, before, after, changes);
+  }
+
   void moveBack(int64_t count, float steps, const float *weights,
                 const float *changes, float *moved) override {
     rondo::runtime::moveBack(count, steps, weights, changes, moved);

@@ -111,6 +111,10 @@ public:
   /// copies with weightsFrom, which then get those weights. Sets the gradients
   /// to 0.
   virtual void step(const StageTensors &stage, const UpdateRule &rule) = 0;
+  /// The running mean of changes after a step of weights from `before` to
+  /// `after`, which keeps `decay` of it.
+  virtual void keepChange(int64_t count, float decay, const float *before,
+                          const float *after, float *changes) = 0;
   /// moved[i] = weights[i] - steps * changes[i].
   virtual void moveBack(int64_t count, float steps, const float *weights,
                         const float *changes, float *moved) = 0;

@@ -22,6 +22,9 @@ struct Tensor {
   LayerTensor layout;
   /// The elements that are here: all, a part, or none.
   int64_t first = 0, count = 0;
+  /// The elements whose moments are here: those that are, or a part of them, or
+  /// none. The replica's step changes these.
+  int64_t firstMoment = 0, numMoments = 0;
   /// The replica that holds this copy, and the replica whose copy counts for
   /// the norm and the checkpoint, where state lies sharded together with those
   /// of its group. Numbers of replicas.
@@ -34,6 +37,7 @@ struct Tensor {
   int32_t weightsFrom = -1;
   /// Addresses of element `first`; of a frozen tensor the weights alone.
   float *weights = nullptr, *gradients = nullptr;
+  /// Addresses of element `firstMoment`.
   float *moment1 = nullptr, *moment2 = nullptr;
   /// The running mean of the weights' changes; null: nobody needs it.
   float *changes = nullptr;

@@ -84,9 +84,28 @@ bool Collectives::await(int64_t collective, int64_t step) {
   return true;
 }
 
+bool Collectives::isGatheredHere(const CollectiveDesc &desc) const {
+  return readsSteps(desc.kind) &&
+         std::all_of(desc.replicas, desc.replicas + desc.numReplicas,
+                     [&](int32_t h) {
+                       return program.rankOfReplica[h] == context.rank;
+                     });
+}
+
 void Collectives::start(int64_t collective, int64_t step) {
   const CollectiveDesc &desc = program.collectives[collective];
   const int32_t entry = entryOf(collective, step);
+  if (isGatheredHere(desc))
+    return;
+  if (readsSteps(desc.kind)) {
+    const auto *own = std::find_if(
+        desc.replicas, desc.replicas + desc.numReplicas,
+        [&](int32_t h) { return program.rankOfReplica[h] == context.rank; });
+    return context.transport.startGather(
+        numberOf(entry), context.rank,
+        reinterpret_cast<float *>(
+            context.state.replicas(program)[*own].gradients));
+  }
   if (desc.kind != CollectiveKind::GradientNorm)
     return context.transport.startSumParts(numberOf(entry), context.rank);
   if (headers.empty())
@@ -123,6 +142,8 @@ void Collectives::startShards(int64_t collective, float *whole) {
 void Collectives::finish(int64_t collective, int64_t step) {
   const CollectiveDesc &desc = program.collectives[collective];
   const int32_t entry = entryOf(collective, step);
+  if (isGatheredHere(desc))
+    return;
   context.transport.waitCollective(numberOf(entry), context.rank);
   if (desc.kind != CollectiveKind::GradientNorm)
     return;

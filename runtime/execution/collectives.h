@@ -59,6 +59,9 @@ private:
     return context.wiring.collectiveNumbers[entry];
   }
   void start(int64_t collective, int64_t step);
+  /// Whether this rank has all replicas of a collective that gathers updates,
+  /// and gathers them itself.
+  bool isGatheredHere(const CollectiveDesc &desc) const;
   void startShards(int64_t collective, float *whole);
   void finish(int64_t collective, int64_t step);
 

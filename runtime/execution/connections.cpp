@@ -74,6 +74,9 @@ static PartParams partOf(const State &state, const ProgramDesc &program,
   case CollectiveKind::ScatterGradients:
     part.count = binding.replica->shards * binding.shard;
     break;
+  case CollectiveKind::GatherUpdates:
+    part.count = binding.desc->momentShards * binding.momentShard;
+    break;
   case CollectiveKind::GradientNorm:
     part.data = binding.control.partials;
     if (part.contributes)
@@ -154,9 +157,10 @@ Wiring rondo::runtime::wire(const State &state, const ProgramDesc &program) {
     wiring.collectives.push_back(std::move(parts));
     wiring.areTotals.push_back(desc.kind == CollectiveKind::GradientNorm);
     wiring.moves.push_back(
-        movesState(desc.kind) ? 2 * desc.replicas[0] +
-                                    (desc.kind == CollectiveKind::GatherWeights)
-                              : -1);
+        movesState(desc.kind) || readsSteps(desc.kind)
+            ? 2 * desc.replicas[0] +
+                  (desc.kind != CollectiveKind::ScatterGradients)
+            : -1);
   }
   wiring.staging = findStaging(state, program, needed);
   return wiring;

@@ -38,7 +38,9 @@ char *ProgramRun::data(int32_t replica, int64_t microbatch) const {
 
 /// As waits name it.
 static const char *wordFor(CollectiveKind kind) {
-  return rondo::movesState(kind) ? rondo::traitsOf(kind).keyword : "all_reduce";
+  return rondo::movesState(kind) || rondo::readsSteps(kind)
+             ? rondo::traitsOf(kind).keyword
+             : "all_reduce";
 }
 
 RankWait ProgramRun::waitOf(int32_t rank) const {

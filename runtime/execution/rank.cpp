@@ -62,6 +62,8 @@ void RunningRank::addReplica(int32_t h) {
         replica.place(Buffer::UnreducedGradients));
     shards.push_back(replica.shard.get());
   }
+  if (replica.binding->momentShard > 0)
+    replica.moments = std::make_unique<MomentShard>(device, *replica.binding);
   makeCalls(replica);
 }
 

@@ -8,6 +8,7 @@
 #include "runtime/execution/collectives.h"
 #include "runtime/execution/copies.h"
 #include "runtime/execution/messages.h"
+#include "runtime/execution/moment_shard.h"
 #include "runtime/execution/rank_log.h"
 #include "runtime/execution/run_tables.h"
 #include "runtime/execution/weights.h"
@@ -102,6 +103,8 @@ private:
     std::unique_ptr<ResidentWeights> resident;
     std::unique_ptr<VersionedWeights> versioned;
     std::unique_ptr<ShardedReplica> shard;
+    /// Null: it keeps all moments of the weights that it keeps.
+    std::unique_ptr<MomentShard> moments;
     double lossScale = 0;
     std::vector<LayerCalls> calls;
     /// Whether a layer has a function for I and W at once.
@@ -265,6 +268,8 @@ private:
            program.collectives[collective].kind == CollectiveKind::GradientNorm;
   }
   void prepareStep(LocalReplica &replica, int64_t step);
+  /// Completes the weights that the steps of a group have made.
+  void finishUpdates(const CollectiveDesc &desc);
   /// Calls run(header, delay) for the header of the stage, and for those of
   /// tensors that other stages share.
   template <typename Run>

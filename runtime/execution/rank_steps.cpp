@@ -46,11 +46,35 @@ void RunningRank::await(int64_t collective, int64_t step) {
       if (const ShardedReplica *shard = shardOf(i);
           shard && shard->hasDone(desc.kind, step))
         return;
-  if (!collectives.await(collective, step) || !movesState(desc.kind))
+  const bool isNew = collectives.await(collective, step);
+  if (isNew && readsSteps(desc.kind))
+    return finishUpdates(desc);
+  if (!isNew || !movesState(desc.kind))
     return;
   for (int32_t i = 0; i < desc.numReplicas; ++i)
     if (ShardedReplica *shard = shardOf(i))
       shard->finish(desc.kind, step);
+}
+
+void RunningRank::finishUpdates(const CollectiveDesc &desc) {
+  std::vector<int32_t> here;
+  std::vector<const MomentShard *> group;
+  for (int32_t i = 0; i < desc.numReplicas; ++i)
+    if (const LocalReplica &replica = replicas[desc.replicas[i]];
+        replica.moments) {
+      here.push_back(desc.replicas[i]);
+      group.push_back(replica.moments.get());
+    }
+  // A rank that has the whole group, as that of the reference, gathers in its
+  // own memory.
+  if (static_cast<int32_t>(here.size()) == desc.numReplicas)
+    for (int32_t h : here)
+      replicas[h].moments->gatherFrom(group);
+  for (int32_t h : here) {
+    replicas[h].moments->finish(replicas[h].optimized);
+    if (span.emulation.history)
+      span.emulation.history->add(h);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -146,10 +170,14 @@ void RunningRank::step(int64_t h, int64_t step) {
   // Writes the version after the newest one; others need none that is older.
   if (program.overlap)
     state.nextVersion(static_cast<int32_t>(h), device);
-  device.step(replica.optimized, optimizer.rule);
+  if (replica.moments)
+    replica.moments->step(replica.optimized, optimizer.rule);
+  else
+    device.step(replica.optimized, optimizer.rule);
   if (!overlap)
     return;
-  if (span.emulation.history)
+  // With a shard of the moments, the weights are complete once gathered.
+  if (span.emulation.history && !replica.moments)
     span.emulation.history->add(static_cast<int32_t>(h));
   if (replica.stepsBegun != step)
     throw Error("the program of rank " + std::to_string(me) + " runs step " +

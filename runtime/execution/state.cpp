@@ -102,17 +102,34 @@ State::State(const Executable &executable, const World &world,
           std::max<int64_t>(1, numPartials(exe.replicas[h]))));
 }
 
-std::vector<const Tensor *> State::shardsOf(const Tensor &tensor) const {
+static bool areMoments(float *Tensor::*values) {
+  return values == &Tensor::moment1 || values == &Tensor::moment2;
+}
+
+State::Part State::partHere(const Tensor &tensor, float *Tensor::*values) {
+  return areMoments(values)
+             ? Part{tensor.replica, tensor.*values, tensor.firstMoment,
+                    tensor.numMoments}
+             : Part{tensor.replica, tensor.*values, tensor.first, tensor.count};
+}
+
+std::vector<State::Part> State::partsOf(const Tensor &tensor,
+                                        float *Tensor::*values) const {
   const int32_t number = static_cast<int32_t>(&tensor - allTensors.data()) -
                          replicas()[tensor.replica].firstTensor;
-  std::vector<const Tensor *> shards;
-  for (int32_t p = 0; p < exe.replicas[tensor.replica].shards; ++p) {
-    const Tensor &shard =
-        allTensors[replicas()[tensor.replica + p].firstTensor + number];
-    if (shard.count > 0)
-      shards.push_back(&shard);
+  const ReplicaDesc &first = exe.replicas[tensor.replica];
+  const int32_t momentShards = exe.stages[first.stage].momentShards;
+  const int32_t shards =
+      areMoments(values) && momentShards > 1 ? momentShards : first.shards;
+  std::vector<Part> parts;
+  for (int32_t p = 0; p < shards; ++p) {
+    const Part part = partHere(
+        allTensors[replicas()[tensor.replica + p].firstTensor + number],
+        values);
+    if (part.count > 0)
+      parts.push_back(part);
   }
-  return shards;
+  return parts;
 }
 
 void State::poison() {
@@ -383,6 +400,13 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
                 .gradients) /
             int64_t(sizeof(float)),
         replica.shards);
+  if (stage.momentShards > 1)
+    binding.momentShard = elementsOfShard(
+        alignedBytes(
+            stageSizes(program.layers + stage.firstLayer, stage.numLayers)
+                .gradients) /
+            int64_t(sizeof(float)),
+        stage.momentShards);
   binding.weights = findAll(Buffer::Weights);
   if (binding.weights.size() > 1 && replica.shards > 1)
     throw Error("stage '" + std::string(stage.name) + "' has " +
@@ -443,7 +467,7 @@ void State::bindTensors(int32_t h) {
       tensor.layerInStage = l;
       tensor.partial = partial++;
       tensor.count = layout.count;
-      if (layout.sharedWith && replica.shards <= 1 &&
+      if (layout.sharedWith && replica.shards <= 1 && stage.momentShards <= 1 &&
           isTiedInStage(layers, stage.numLayers, l))
         tensor.weightsFrom = numberIn(binding, layout.sharedWith);
       const LayerBinding &layer = binding.layers[l];
@@ -458,6 +482,22 @@ void State::bindTensors(int32_t h) {
                        tensor.first;
         offset += tensor.first - shard;
       }
+      tensor.firstMoment = tensor.first;
+      tensor.numMoments = layout.isFrozen ? 0 : tensor.count;
+      // Moments of a tensor, in elements from the first of the shard.
+      int64_t momentOffset = layer.momentsOffset / 4 + offset;
+      if (binding.momentShard > 0 && !layout.isFrozen) {
+        const int64_t begin = layer.gradientsOffset / 4 + offset,
+                      shard = replica.index % stage.momentShards *
+                              binding.momentShard;
+        tensor.firstMoment =
+            std::clamp<int64_t>(shard - begin, 0, layout.count);
+        tensor.numMoments =
+            std::clamp<int64_t>(shard + binding.momentShard - begin, 0,
+                                layout.count) -
+            tensor.firstMoment;
+        momentOffset = begin + tensor.firstMoment - shard;
+      }
       auto at = [&](char *base) {
         return reinterpret_cast<float *>(base + 4 * offset);
       };
@@ -470,11 +510,13 @@ void State::bindTensors(int32_t h) {
         if (isTrained)
           tensor.gradients = at(binding.gradients + layer.gradientsOffset);
         const bool hasMoments = isTrained && tensor.weightsFrom < 0;
+        auto momentAt = [&](char *base) {
+          return reinterpret_cast<float *>(base + 4 * momentOffset);
+        };
         if (hasMoments && exe.moments > 0)
-          tensor.moment1 = at(binding.moments + layer.momentsOffset);
+          tensor.moment1 = momentAt(binding.moments);
         if (hasMoments && exe.moments > 1)
-          tensor.moment2 =
-              at(binding.moments + eachMoment + layer.momentsOffset);
+          tensor.moment2 = momentAt(binding.moments + eachMoment);
         if (isTrained && binding.changes)
           tensor.changes = at(binding.changes + layer.gradientsOffset);
         // After the fp32 weights. Shards have none.

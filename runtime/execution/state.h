@@ -49,6 +49,9 @@ struct ReplicaBinding {
   /// Elements of the shard that it keeps of its stage's weights, and of its
   /// gradients; 0: it keeps all of its state.
   int64_t shard = 0;
+  /// Elements of the shard that it keeps of each of the moments, if it keeps
+  /// all of the weights and gradients; 0: as of these.
+  int64_t momentShard = 0;
   std::vector<LayerBinding> layers;
   /// Layers for a part of the samples; empty if the replica takes all.
   std::vector<LayerDesc> shared;
@@ -132,9 +135,18 @@ public:
   }
   /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
-  /// A tensor of the first replica of a group, and the same of the others,
-  /// which have the rest of its elements; those that have some.
-  std::vector<const Tensor *> shardsOf(const Tensor &tensor) const;
+  /// Elements of a tensor, or of its moments, that a replica holds.
+  struct Part {
+    int32_t replica;
+    /// Addresses of element `first`.
+    float *values;
+    int64_t first, count;
+  };
+  /// Where the values of a tensor of a group's first replica are: there, or in
+  /// the shards of all replicas of the group; those that have some.
+  std::vector<Part> partsOf(const Tensor &tensor, float *Tensor::*values) const;
+  /// What a tensor's own replica holds of them.
+  static Part partHere(const Tensor &tensor, float *Tensor::*values);
   bool holds(const PoolDesc &pool) const { return processes.holds(pool.rank); }
   /// This process must hold the pool's rank.
   char *address(const PoolDesc &pool, int32_t slot) const {

@@ -304,7 +304,7 @@ void State::checkStages(const ProgramDesc &program) const {
     const ShareDesc &share = program.shares[h];
     int64_t needed[numBuffers];
     stageBytes(layersOf(h, program).data(), stage.numLayers, microbatches,
-               needed, exe.replicas[h].shards, exe.moments);
+               needed, exe.replicas[h].shards, exe.moments, stage.momentShards);
     for (int b = 0; b < numBuffers; ++b)
       if (share.bytes[b] < needed[b])
         throw Error("stage '" + std::string(stage.name) + "' plans " +
@@ -346,6 +346,12 @@ void State::checkGroups() const {
                std::to_string(replica.shards) +
                "; a stage's replicas have as many shards each, and those of a "
                "group follow each other by their shards");
+    const int32_t momentShards = exe.stages[replica.stage].momentShards;
+    if (momentShards < 1 || (momentShards > 1 && replica.shards > 1) ||
+        (isLast && (replica.index + 1) % momentShards != 0))
+      fail(h, "has its moments in " + std::to_string(momentShards) +
+                  " shards, which must divide its stage's replicas, and whole "
+                  "weights");
     for (int32_t other = groupOf(exe.replicas, h); other < h; ++other)
       if (exe.replicas[other].rank == replica.rank)
         fail(h, "keeps its shard on rank " + std::to_string(replica.rank) +
@@ -359,15 +365,20 @@ void State::checkShards(const ProgramDesc &program) const {
   auto fail = [&](const std::string &what) {
     throw Error("program '" + std::string(program.name) + "': " + what);
   };
+  auto shardsOf = [&](int32_t h, CollectiveKind kind) {
+    const ReplicaDesc &replica = exe.replicas[h];
+    return readsSteps(kind) ? exe.stages[replica.stage].momentShards
+                            : replica.shards;
+  };
   std::set<std::pair<CollectiveKind, int32_t>> there;
   for (int32_t c = 0; c < program.numCollectives; ++c) {
     const CollectiveDesc &desc = program.collectives[c];
-    if (!movesState(desc.kind))
+    if (!movesState(desc.kind) && !readsSteps(desc.kind))
       continue;
     const int32_t first = desc.numReplicas > 0 ? desc.replicas[0] : -1;
     bool isGroup = first >= 0 && first < exe.numReplicas &&
-                   exe.replicas[first].shard == 0 &&
-                   exe.replicas[first].shards == desc.numReplicas &&
+                   shardsOf(first, desc.kind) == desc.numReplicas &&
+                   exe.replicas[first].index % desc.numReplicas == 0 &&
                    desc.numReplicas > 1;
     for (int32_t i = 0; isGroup && i < desc.numReplicas; ++i)
       isGroup = desc.replicas[i] == first + i;
@@ -380,10 +391,18 @@ void State::checkShards(const ProgramDesc &program) const {
   }
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
     const ReplicaDesc &replica = exe.replicas[h];
-    if (replica.shards == 1)
-      continue;
     const std::string name =
         "stage '" + std::string(exe.stages[replica.stage].name) + "'";
+    const int32_t momentShards = exe.stages[replica.stage].momentShards;
+    if (momentShards > 1 && replica.index % momentShards == 0 &&
+        program.kind != ProgramKind::Evaluation &&
+        program.shares[h].bytes[static_cast<int>(Buffer::Gradients)] > 0 &&
+        !there.count({CollectiveKind::GatherUpdates, h}))
+      fail(name + " shards its moments, and replica " + std::to_string(h) +
+           " has no collective " +
+           traitsOf(CollectiveKind::GatherUpdates).keyword);
+    if (replica.shards == 1)
+      continue;
     if (program.overlap)
       fail(name + " has sharded state, and iterations overlap, which do "
                   "not go together yet; compile it without one of both");

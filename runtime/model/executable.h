@@ -19,7 +19,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 14
+#define RONDO_TABLES_VERSION 15
 
 namespace rondo::runtime {
 
@@ -33,6 +33,9 @@ using Message = MessageKind;
 struct StageDesc {
   const char *name;
   int32_t firstLayer, numLayers;
+  /// Replicas that keep the optimizer's moments once together, and all else
+  /// each: consecutive ones, by their index modulo this number.
+  int32_t momentShards = 1;
 };
 
 /// A stage's place on one rank; a stage has one for each of its replicas.

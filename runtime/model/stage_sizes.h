@@ -47,13 +47,18 @@ constexpr int64_t copyBytes(const LayerSizes &sizes) {
 /// (kinds/Optimizers.h); a head tied to an embedding of the stage has none of
 /// its own (isTiedInStage), unless state is sharded.
 ///
+/// A replica that keeps all weights and one of several `momentShards` has a
+/// shard of each of the moments, and gradients as large as all shards, since
+/// the new weights are gathered there.
+///
 /// A replica that keeps one of several `shards` has a shard of the weights, the
 /// gradients and each of the moments, as elements of fp32, and gathers as much
 /// as all shards are. Where tasks read a copy of the weights in another dtype,
 /// a replica makes it of what it has gathered; it follows that, layer by layer.
 inline void stageBytes(const LayerDesc *layers, int numLayers,
                        int64_t microbatches, int64_t bytes[numBuffers],
-                       int64_t shards = 1, int32_t moments = 2) {
+                       int64_t shards = 1, int32_t moments = 2,
+                       int64_t momentShards = 1) {
   auto at = [&](Buffer buffer) -> int64_t & {
     return bytes[static_cast<int>(buffer)];
   };
@@ -61,18 +66,22 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::Weights) = alignedBytes(sizes.weights);
   at(Buffer::Gradients) = alignedBytes(sizes.gradients);
   at(Buffer::GatheredWeights) = at(Buffer::UnreducedGradients) = 0;
+  auto shardBytes = [&](int64_t number) {
+    constexpr int64_t each = sizeof(float);
+    return alignedBytes(each *
+                        elementsOfShard(at(Buffer::Gradients) / each, number));
+  };
   if (shards > 1) {
-    auto shardBytes = [&](Buffer whole) {
-      constexpr int64_t each = sizeof(float);
-      return alignedBytes(each * elementsOfShard(at(whole) / each, shards));
-    };
-    at(Buffer::Weights) = at(Buffer::Gradients) = shardBytes(Buffer::Gradients);
+    at(Buffer::Weights) = at(Buffer::Gradients) = shardBytes(shards);
     at(Buffer::UnreducedGradients) = shards * at(Buffer::Gradients);
     at(Buffer::GatheredWeights) =
         at(Buffer::UnreducedGradients) + copyBytes(sizes);
   }
   int64_t each = at(Buffer::Gradients);
-  if (shards <= 1) {
+  if (momentShards > 1) {
+    each = shardBytes(momentShards);
+    at(Buffer::Gradients) = momentShards * each;
+  } else if (shards <= 1) {
     each = 0;
     for (int l = 0; l < numLayers; ++l)
       each += momentBytes(layers, numLayers, l);

@@ -294,6 +294,20 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
+__global__ void keepChangeKernel(int64_t count, float decay,
+                                 const float *before, const float *after,
+                                 float *changes) {
+  OptimizedTensor tensor{};
+  tensor.changes = changes;
+  tensor.changeDecay = decay;
+  forPacks(count, [&](auto width, int64_t at) {
+    float old[width.value], now[width.value];
+    load(old, before + at);
+    load(now, after + at);
+    keepChange(tensor, at, old, now);
+  });
+}
+
 __global__ void moveBackKernel(int64_t count, float steps, const float *weights,
                                const float *changes, float *moved) {
   forPacks(count, [=](auto width, int64_t at) {
@@ -392,6 +406,12 @@ void sgd(const Stream &stream, const SgdConfig &config,
     launch(stream, sgdKernel, dim3(blocksOf(most, updateBlocks), entries),
            dim3(threads), 0, config, header, table);
   });
+}
+
+void keepChange(const Stream &stream, int64_t count, float decay,
+                const float *before, const float *after, float *changes) {
+  launch(stream, keepChangeKernel, dim3(blocksOf(count, updateBlocks)),
+         dim3(threads), 0, count, decay, before, after, changes);
 }
 
 void moveBack(const Stream &stream, int64_t count, float steps,

@@ -65,6 +65,10 @@ void sgd(const Stream &stream, const SgdConfig &config,
          const ControlHeader *header,
          const std::vector<OptimizedTensor> &tensors);
 
+/// The mean of changes after a step from `before` to `after`; as in rule.h.
+void keepChange(const Stream &stream, int64_t count, float decay,
+                const float *before, const float *after, float *changes);
+
 /// moved[i] = weights[i] - steps * changes[i].
 void moveBack(const Stream &stream, int64_t count, float steps,
               const float *weights, const float *changes, float *moved);

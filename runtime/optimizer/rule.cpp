@@ -129,15 +129,6 @@ void sgd(const SgdConfig &config, const StepControl *control, bool decay,
 
 namespace {
 
-RONDO_VECTORISE void keepChange(float decay, int64_t count,
-                                const float *__restrict before,
-                                const float *__restrict after,
-                                float *__restrict changes) {
-  const float rest = 1 - decay;
-  for (int64_t i = 0; i < count; ++i)
-    changes[i] = decay * changes[i] + rest * (after[i] - before[i]);
-}
-
 /// Elements [begin, begin + count).
 void updatePart(const UpdateRule &rule, const StepControl *control,
                 const UpdatedTensor &t, int64_t begin, int64_t count) {
@@ -167,7 +158,7 @@ void update(const UpdateRule &rule, const StepControl *control,
     float *weights = tensor.weights + begin;
     std::copy(weights, weights + count, before);
     updatePart(rule, control, tensor, begin, count);
-    keepChange(tensor.changeDecay, count, before, weights,
+    keepChange(count, tensor.changeDecay, before, weights,
                tensor.changes + begin);
   }
 }
@@ -187,6 +178,15 @@ double delayFactor(double delay, int64_t step, int64_t annealSteps) {
   const double power =
       1 - static_cast<double>(step) / static_cast<double>(annealSteps);
   return std::pow(std::max(delay, 1.0), -power);
+}
+
+RONDO_VECTORISE void keepChange(int64_t count, float decay,
+                                const float *__restrict before,
+                                const float *__restrict after,
+                                float *__restrict changes) {
+  const float rest = 1 - decay;
+  for (int64_t i = 0; i < count; ++i)
+    changes[i] = decay * changes[i] + rest * (after[i] - before[i]);
 }
 
 RONDO_VECTORISE void moveBack(int64_t count, float steps,

@@ -109,6 +109,10 @@ double changeDecay(double decay, double stepsApart);
 /// and 1 after `annealSteps`. Delays below 1 change nothing.
 double delayFactor(double delay, int64_t step, int64_t annealSteps);
 
+/// The mean of changes after a step of weights from `before` to `after`.
+void keepChange(int64_t count, float decay, const float *before,
+                const float *after, float *changes);
+
 /// moved[i] = weights[i] - steps * changes[i].
 void moveBack(int64_t count, float steps, const float *weights,
               const float *changes, float *moved);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,8 +71,13 @@ static int checkBodies(const Executable &executable, const Options &options) {
     else
       std::printf(": %s\n", check.fault.c_str());
   }
-  const std::string checked =
-      countOf(static_cast<int64_t>(layers.size()), "layer");
+  std::set<std::string> names;
+  for (const LayerDesc &layer : layers)
+    names.insert(layer.name);
+  std::string checked = countOf(int64_t(names.size()), "layer");
+  // A layer is checked once for each number of samples.
+  if (names.size() < layers.size())
+    checked = countOf(int64_t(layers.size()), "check") + " of " + checked;
   if (wrong == 0) {
     std::printf("check-bodies: PASS %s\n", checked.c_str());
     return 0;

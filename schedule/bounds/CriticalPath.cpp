@@ -9,12 +9,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/UnevenBounds.h"
 
 #include <algorithm>
 
 using namespace rondo;
 
 static int64_t computeCriticalPath(const Problem &problem, int64_t, int64_t) {
+  if (problem.isUneven())
+    return unevenCriticalPath(problem);
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Least);
   if (!flat || !flat->offsetsAreExact)

@@ -9,11 +9,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/UnevenBounds.h"
 #include "schedule/partial/Propagation.h"
 
 using namespace rondo;
 
 static int64_t computeJackson(const Problem &problem, int64_t, int64_t) {
+  if (problem.isUneven())
+    return unevenJackson(problem);
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Least);
   if (!flat || !flat->offsetsAreExact)

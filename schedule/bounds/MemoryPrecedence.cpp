@@ -14,6 +14,7 @@
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/bounds/Idle.h"
+#include "schedule/bounds/UnevenBounds.h"
 
 #include <algorithm>
 
@@ -30,6 +31,8 @@ static int32_t microbatchesOfEnd(const Problem &problem) {
 }
 
 static int64_t computeMemory(const Problem &problem, int64_t, int64_t) {
+  if (problem.isUneven())
+    return unevenMemory(problem);
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Least);
   if (!flat || !flat->offsetsAreExact || !flat->hasTightMemory)

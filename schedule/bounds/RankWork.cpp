@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/UnevenBounds.h"
 #include "schedule/model/EdgeTable.h"
 
 #include <algorithm>
@@ -103,6 +104,8 @@ static std::vector<int64_t> tailsOf(const FlatProblem &flat) {
 }
 
 static int64_t computeRankWork(const Problem &problem, int64_t, int64_t) {
+  if (problem.isUneven())
+    return unevenRankWork(problem);
   int64_t best = 0;
   std::optional<FlatProblem> flat =
       FlatProblem::of(problem, BackwardCosts::Least);

@@ -10,9 +10,11 @@
 using namespace rondo;
 
 /// Bytes that I or B takes, whichever takes less.
-static int64_t takenByBackward(const Problem &problem, int32_t replica) {
-  return std::min(problem.cost(replica, ActionKind::InputGrad).acquireBytes,
-                  problem.cost(replica, ActionKind::Backward).acquireBytes);
+static int64_t takenByBackward(const Problem &problem, int32_t replica,
+                               int64_t microbatch) {
+  return std::min(
+      problem.cost(replica, ActionKind::InputGrad, microbatch).acquireBytes,
+      problem.cost(replica, ActionKind::Backward, microbatch).acquireBytes);
 }
 
 /// Bytes that a replica may have on the host while a task of `kind` runs.
@@ -24,36 +26,56 @@ static int64_t awayDuring(const Problem &problem, int32_t replica,
              : 0;
 }
 
-std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
+/// The element-wise maximum of `ofMicrobatch` over micro-batches that differ.
+static std::vector<int64_t>
+largestOf(const Problem &problem,
+          std::vector<int64_t> (*ofMicrobatch)(const Problem &, int64_t)) {
+  std::vector<int64_t> most = ofMicrobatch(problem, 0);
+  for (int64_t i = 1; !problem.unevenCosts.empty() && i < problem.microbatches;
+       ++i) {
+    const std::vector<int64_t> own = ofMicrobatch(problem, i);
+    for (size_t rank = 0; rank < most.size(); ++rank)
+      most[rank] = std::max(most[rank], own[rank]);
+  }
+  return most;
+}
+
+static std::vector<int64_t> leastBytesOf(const Problem &problem,
+                                         int64_t microbatch) {
   std::vector<int64_t> least(problem.numRanks()), again(problem.numRanks());
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     const int32_t rank = problem.rankOf(replica);
-    least[rank] += problem.cost(replica, ActionKind::Forward).acquireBytes;
+    least[rank] +=
+        problem.cost(replica, ActionKind::Forward, microbatch).acquireBytes;
     // The backwards of a micro-batch run one after the other.
     again[rank] =
         std::max(again[rank],
-                 takenByBackward(problem, replica) +
-                     problem.cost(replica, ActionKind::Recompute).acquireBytes);
+                 takenByBackward(problem, replica, microbatch) +
+                     problem.cost(replica, ActionKind::Recompute, microbatch)
+                         .acquireBytes);
   }
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     least[rank] += again[rank];
   return least;
 }
 
-std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
+static std::vector<int64_t> neededBytesOf(const Problem &problem,
+                                          int64_t microbatch) {
   std::vector<int64_t> needed(problem.numRanks());
   // A replica still holds the bytes of F when its R takes its own, except for
   // those on the host.
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     int64_t &bytes = needed[problem.rankOf(replica)];
-    const Cost &again = problem.cost(replica, ActionKind::Recompute);
+    const Cost &again =
+        problem.cost(replica, ActionKind::Recompute, microbatch);
     const int64_t forward =
-        problem.cost(replica, ActionKind::Forward).acquireBytes;
+        problem.cost(replica, ActionKind::Forward, microbatch).acquireBytes;
     const int64_t taken = forward + again.acquireBytes;
     bytes = std::max(
         {bytes, forward,
          taken - awayDuring(problem, replica, ActionKind::Recompute),
-         taken - again.releaseBytes + takenByBackward(problem, replica) -
+         taken - again.releaseBytes +
+             takenByBackward(problem, replica, microbatch) -
              awayDuring(problem, replica, ActionKind::InputGrad)});
   }
   // If micro-batches are assigned to replicas, a rank's replicas may never hold
@@ -67,13 +89,23 @@ std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     const int32_t rank = problem.rankOf(replica);
     const int64_t away = awayDuring(problem, replica, ActionKind::Forward);
-    all[rank] += problem.cost(replica, ActionKind::Forward).acquireBytes - away;
+    all[rank] +=
+        problem.cost(replica, ActionKind::Forward, microbatch).acquireBytes -
+        away;
     leastAway[rank] = std::min(leastAway[rank], away);
   }
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
     if (leastAway[rank] < infinite)
       needed[rank] = std::max(needed[rank], all[rank] + leastAway[rank]);
   return needed;
+}
+
+std::vector<int64_t> rondo::leastActivationBytes(const Problem &problem) {
+  return largestOf(problem, leastBytesOf);
+}
+
+std::vector<int64_t> rondo::neededActivationBytes(const Problem &problem) {
+  return largestOf(problem, neededBytesOf);
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "schedule/families/OwnRanks.h"
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
+#include "schedule/families/UnevenOrder.h"
 #include "schedule/transforms/Iterations.h"
 #include "schedule/transforms/Recomputed.h"
 
@@ -50,6 +51,9 @@ std::string FamilyChoice::text() const {
             (value == autoArgument ? "auto" : std::to_string(value));
     separator = ',';
   }
+  if (order != FamilyOrder::Given)
+    text += std::string(1, separator) +
+            "order=" + familyOrderWords[static_cast<int>(order)];
   return text;
 }
 
@@ -108,16 +112,33 @@ Result<FamilyChoice> rondo::chooseFamily(const std::string &name,
   return choice;
 }
 
+static std::optional<FamilyOrder> orderOf(const std::string &word) {
+  for (size_t i = 0; i < std::size(familyOrderWords); ++i)
+    if (word == familyOrderWords[i])
+      return static_cast<FamilyOrder>(i);
+  return std::nullopt;
+}
+
 Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
   size_t colon = text.find(':');
   std::string name = text.substr(0, colon);
   FamilyArguments arguments;
+  std::optional<FamilyOrder> order;
   for (size_t begin = colon; begin != std::string::npos;) {
     size_t end = text.find(',', begin + 1);
     std::string pair = text.substr(
         begin + 1, end == std::string::npos ? end : end - begin - 1);
     begin = end;
     size_t equals = pair.find('=');
+    if (pair.substr(0, equals) == "order" && equals != std::string::npos) {
+      if (order)
+        return makeFault<FaultKind::ParameterTwice>(text, "order");
+      if (!(order = orderOf(pair.substr(equals + 1))))
+        return makeFault<FaultKind::NoSuchOrder>(
+            pair.substr(equals + 1),
+            listOf({std::begin(familyOrderWords), std::end(familyOrderWords)}));
+      continue;
+    }
     int64_t value = 0;
     bool isNumber = false;
     if (equals != std::string::npos) {
@@ -137,7 +158,10 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
     if (!arguments.insert({pair.substr(0, equals), value}).second)
       return makeFault<FaultKind::ParameterTwice>(text, pair.substr(0, equals));
   }
-  return chooseFamily(name, arguments);
+  Result<FamilyChoice> choice = chooseFamily(name, arguments);
+  if (choice)
+    choice->order = order.value_or(FamilyOrder::Given);
+  return choice;
 }
 
 static std::vector<FamilyChoice> choicesOf(bool areOverlapped) {
@@ -215,14 +239,23 @@ FamilyResult rondo::generate(const FamilyChoice &choice,
   for (const auto &[name, value] : choice.arguments)
     if (value == autoArgument)
       return makeFault<FaultKind::NoAutoParameter>(name, choice.family->name);
+  if (problem.isUneven())
+    return generateUneven(choice, problem);
   if (RankGroups::areNeeded(problem)) {
     auto groups = RankGroups::of(problem);
     if (!groups)
       return std::move(groups.fault());
     const RankGroups &found = *groups;
-    FamilyResult result = generate(choice, found.groupProblem());
+    const Problem ofGroups = found.groupProblem();
+    FamilyResult result = generate(choice, ofGroups);
     if (result)
       return found.spread(*result);
+    if (result.fault().kind == FaultKind::FewForTwoVersions &&
+        found.roundSize() > 1)
+      return makeFault<FaultKind::FewRoundsForTwoVersions>(
+          choice.family->name, ofGroups.microbatchesEach(), found.roundSize(),
+          problem.numStages(),
+          int64_t(problem.numStages()) * found.roundSize());
     if (problem.replicas.isReplicated())
       return makeFault<FaultKind::OfGroups>(describe(result.fault()));
   }

@@ -79,12 +79,27 @@ const std::vector<Family> &families();
 /// nullptr if there is no such family.
 const Family *findFamily(const std::string &name);
 
+/// Orders by length (LengthOrder), and Best: the order of these whose schedule
+/// fits and is the fastest.
+enum class FamilyOrder : uint8_t {
+  Given,
+  Ascending,
+  Descending,
+  LongShort,
+  Best,
+};
+inline constexpr const char *familyOrderWords[] = {
+    "given", "ascending", "descending", "long_short", "best"};
+
 /// A family with its arguments, written `kfkb:k=2`.
 struct FamilyChoice {
   const Family *family = nullptr;
   FamilyArguments arguments;
+  /// `order`, which every family takes: the order of micro-batches that differ.
+  /// The k-th place of the family's order gets the k-th micro-batch.
+  FamilyOrder order = FamilyOrder::Given;
 
-  /// `kfkb:k=2`; just `1f1b` if it has no parameters.
+  /// `kfkb:k=2`; just `1f1b` if it has no parameters; `1f1b:order=ascending`.
   std::string text() const;
   bool hasAuto() const;
 };

@@ -40,6 +40,8 @@ public:
   /// takes as long as on its slowest replica, every message as long as on its
   /// slowest link, and a group has the smallest cap of its ranks.
   Problem groupProblem() const;
+  /// Micro-batches of a round.
+  int32_t roundSize() const { return microbatchesInRound; }
   /// The order of every rank, from a schedule of groupProblem().
   Schedule spread(const Schedule &ofGroups) const;
 

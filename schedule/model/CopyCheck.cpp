@@ -64,6 +64,8 @@ std::optional<Fault> rondo::checkCopies(const Problem &problem) {
     }
     if (areSharded)
       return makeFault<FaultKind::CopiesOfShards>(stage);
+    if (problem.isUneven())
+      return makeFault<FaultKind::CopiesOfUneven>(stage);
     if (problem.iterations > 1)
       return makeFault<FaultKind::CopiesOfIterations>(stage,
                                                       problem.iterations);

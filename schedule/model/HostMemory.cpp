@@ -9,10 +9,14 @@
 using namespace rondo;
 
 int64_t Problem::copyableBytes(int32_t replica, LoadBefore before) const {
-  const int64_t taken = cost(replica, ActionKind::Forward).acquireBytes;
-  return before == LoadBefore::WeightGrad
-             ? taken - cost(replica, ActionKind::InputGrad).releaseBytes
-             : taken;
+  int64_t least = infinite;
+  for (int64_t i = 0; i < (unevenCosts.empty() ? 1 : microbatches); ++i) {
+    const int64_t taken = cost(replica, ActionKind::Forward, i).acquireBytes,
+                  freed = cost(replica, ActionKind::InputGrad, i).releaseBytes;
+    least = std::min(least,
+                     before == LoadBefore::WeightGrad ? taken - freed : taken);
+  }
+  return least;
 }
 
 std::optional<int64_t> Problem::copyNs(int32_t rank, int64_t bytes) const {

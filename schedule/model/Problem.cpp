@@ -253,6 +253,13 @@ void Problem::addHostCosts() {
   const EdgeTable table(*this);
   for (int32_t replica = 0; replica < numReplicas(); ++replica)
     for (const ActionTraits &traits : actionTable.rows)
-      if (traits.isTask())
-        cost(replica, traits.kind).ns += hostNs(table, replica, traits.kind);
+      if (traits.isTask()) {
+        const int64_t ns = hostNs(table, replica, traits.kind);
+        cost(replica, traits.kind).ns += ns;
+        for (int64_t i = 0; !unevenCosts.empty() && i < microbatches; ++i)
+          unevenCosts[(replica * numCostColumns + costColumn(traits.kind)) *
+                          int64_t(microbatches) +
+                      i]
+              .ns += ns;
+      }
 }

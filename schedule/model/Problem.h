@@ -167,6 +167,14 @@ struct Problem {
   /// A task that serves several micro-batches takes the time of one, and so
   /// does its message. Papers that count slots assume this.
   bool countsOnce = false;
+  /// Costs that differ by micro-batch, [(replica * numCostColumns +
+  /// costColumn(kind)) * microbatches + micro-batch], including host time.
+  /// Empty: every micro-batch has `costs`. If not empty, `costs` has typical
+  /// figures: rounded-up mean times, and the bytes of the largest micro-batch.
+  std::vector<Cost> unevenCosts;
+  /// [edge * microbatches + micro-batch]: bytes of messages. Empty: each has
+  /// Edge::bytes. If not empty, Edge::bytes is their maximum.
+  std::vector<int64_t> unevenBytes;
   /// Dependences between replicas. F and R edges lead to later stages, I edges
   /// to earlier ones. makeChain() creates those of a chain.
   std::vector<Edge> edges;
@@ -195,6 +203,31 @@ struct Problem {
   }
   Cost &cost(int32_t replica, ActionKind kind) {
     return costs[replica * numCostColumns + costColumn(kind)];
+  }
+  /// Whether micro-batches differ in costs or messages.
+  bool isUneven() const { return !unevenCosts.empty() || !unevenBytes.empty(); }
+  /// The cost of a task for one micro-batch.
+  const Cost &cost(int32_t replica, ActionKind kind, int64_t microbatch) const {
+    return unevenCosts.empty()
+               ? cost(replica, kind)
+               : unevenCosts[(replica * numCostColumns + costColumn(kind)) *
+                                 int64_t(microbatches) +
+                             microbatch];
+  }
+  /// The cost of an action, over all micro-batches that it serves.
+  Cost costOf(Action action) const {
+    const Cost &even = cost(action.subject, action.kind());
+    return unevenCosts.empty() || !action.isTask() ? timesCount(even, action)
+                                                   : sumOfCosts(action);
+  }
+  /// Bytes of a message that serves `count` micro-batches from one on.
+  int64_t bytesOf(int64_t edge, int64_t microbatch, int64_t count = 1) const {
+    if (unevenBytes.empty())
+      return edges[edge].bytes * count;
+    int64_t sum = 0;
+    for (int64_t i = microbatch; i < microbatch + count; ++i)
+      sum += unevenBytes[edge * microbatches + i];
+    return sum;
   }
   ShardedState shardedState(int32_t replica) const {
     return sharded.empty() ? ShardedState::None
@@ -323,8 +356,15 @@ struct Problem {
   /// of its shared link. Nothing if the rank has no host link.
   std::optional<int64_t> copyNs(int32_t rank, int64_t bytes) const;
   /// Bytes of a micro-batch that a replica holds from the end of F until the
-  /// task that LOAD is for: the limit of what SAVE frees.
+  /// task that LOAD is for: the limit of what SAVE frees. Of the smallest
+  /// micro-batch if they differ.
   int64_t copyableBytes(int32_t replica, LoadBefore before) const;
+  /// Sets costs and bytes by micro-batch, in the form of `unevenCosts` and
+  /// `unevenBytes`; either may be empty. Where all micro-batches are equal,
+  /// sets `costs` and Edge::bytes alone. Preconditions: edges and
+  /// `microbatches` are set.
+  void setUneven(std::vector<Cost> costsByMicrobatch,
+                 std::vector<int64_t> bytesByMicrobatch);
 
   /// Whether the edges are those of makeChain() and each stage has one replica.
   bool isChain() const;
@@ -333,6 +373,14 @@ struct Problem {
   /// rank, negative costs, sums that exceed maxSum (bytes) or maxSum / 4 (ns),
   /// more bytes released than acquired.
   std::optional<Fault> check() const;
+
+private:
+  Cost timesCount(const Cost &even, Action action) const {
+    const auto count = static_cast<int64_t>(action.count);
+    return {countsOnce ? even.ns : even.ns * count, even.acquireBytes * count,
+            even.releaseBytes * count, even.lane};
+  }
+  Cost sumOfCosts(Action action) const;
 };
 
 /// The first error of a problem's iterations and versions, if any. Part of

@@ -9,6 +9,7 @@
 #include "schedule/model/Problem.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace rondo;
 
@@ -140,33 +141,65 @@ Found checkPlaces(const Problem &problem) {
 
 /// A fault of the cost of a task.
 template <FaultKind kind>
-Fault costFault(int32_t replica, ActionKind task, int64_t found,
-                int64_t allowed = 0) {
-  return figureFault<kind>(found, allowed).withAction(Action(task, replica, 0));
+Fault costFault(Action task, int64_t found, int64_t allowed = 0) {
+  return figureFault<kind>(found, allowed).withAction(task);
+}
+
+/// Micro-batches whose costs are checked: one, unless they differ.
+int64_t numDifferent(const Problem &problem) {
+  return problem.unevenCosts.empty() ? 1 : problem.microbatches;
 }
 
 /// Checks that the bytes held by a micro-batch never become negative when
 /// `kinds` run in this order.
-Found checkReleases(const Problem &problem, int32_t replica,
+Found checkReleases(const Problem &problem, int32_t replica, int64_t microbatch,
                     std::initializer_list<ActionKind> kinds) {
   BoundedSum taken(maxSum);
   int64_t held = 0;
   for (ActionKind kind : kinds) {
-    const Cost &cost = problem.cost(replica, kind);
+    const Cost &cost = problem.cost(replica, kind, microbatch);
+    const Action task(kind, replica, microbatch);
     taken.add(cost.acquireBytes, 1);
     if (taken.tooLarge())
       return makeFault<FaultKind::TakesTooMuch>(
           problem.replicas[replica].stage);
     held += cost.acquireBytes;
     if (cost.releaseBytes < 0)
-      return costFault<FaultKind::ReleaseBelowZero>(replica, kind,
-                                                    cost.releaseBytes);
+      return costFault<FaultKind::ReleaseBelowZero>(task, cost.releaseBytes);
     if (cost.releaseBytes > held)
-      return costFault<FaultKind::ReleasesMore>(replica, kind,
-                                                cost.releaseBytes, held);
+      return costFault<FaultKind::ReleasesMore>(task, cost.releaseBytes, held);
     held -= cost.releaseBytes;
   }
   return std::nullopt;
+}
+
+/// Checks the costs of a replica's actions for one micro-batch.
+Found checkCostsOf(const Problem &problem, int32_t h, int64_t microbatch) {
+  for (const ActionTraits &traits : actionTable.rows) {
+    if (!traits.hasCost())
+      continue;
+    const Cost &cost = problem.cost(h, traits.kind, microbatch);
+    const Action action(traits.kind, h, microbatch);
+    if (cost.ns < 0)
+      return costFault<FaultKind::TimeBelowZero>(action, cost.ns);
+    if (cost.acquireBytes < 0)
+      return costFault<FaultKind::BytesBelowZero>(action, cost.acquireBytes);
+    const bool isUnused =
+        traits.isCopy() ? !problem.hostMemory.mayCopy(h)
+                        : traits.movesState() && !problem.replicas[h].isSharded();
+    if (!isUnused && cost.lane != traits.lane)
+      return costFault<FaultKind::NotOnItsLane>(
+          action, static_cast<int64_t>(cost.lane),
+          static_cast<int64_t>(traits.lane));
+  }
+  if (Found fault =
+          checkReleases(problem, h, microbatch,
+                        {ActionKind::Forward, ActionKind::Recompute,
+                         ActionKind::InputGrad, ActionKind::WeightGrad}))
+    return fault;
+  return checkReleases(
+      problem, h, microbatch,
+      {ActionKind::Forward, ActionKind::Recompute, ActionKind::Backward});
 }
 
 Found checkCosts(const Problem &problem) {
@@ -174,42 +207,29 @@ Found checkCosts(const Problem &problem) {
       problem.recomputation.size() != size_t(problem.numReplicas()))
     return makeFault<FaultKind::RecomputationCount>(
         problem.recomputation.size(), problem.numReplicas());
-  if (problem.costs.size() != size_t(problem.numReplicas()) * numCostColumns)
-    return makeFault<FaultKind::CostTableSize>(
-        problem.costs.size(), problem.numReplicas(),
-        problem.numReplicas() * numCostColumns);
+  const size_t numCosts = size_t(problem.numReplicas()) * numCostColumns;
+  if (problem.costs.size() != numCosts)
+    return makeFault<FaultKind::CostTableSize>(problem.costs.size(),
+                                               problem.numReplicas(), numCosts);
+  for (auto [table, found, expected] :
+       {std::tuple("unevenCosts", problem.unevenCosts.size(), numCosts),
+        std::tuple("unevenBytes", problem.unevenBytes.size(),
+                   problem.edges.size())})
+    if (found != 0 && found != expected * problem.microbatches)
+      return makeFault<FaultKind::UnevenTableSize>(
+          table, found, expected * problem.microbatches);
   for (int32_t h = 0; h < problem.numReplicas(); ++h) {
-    for (const ActionTraits &traits : actionTable.rows) {
-      if (!traits.hasCost())
-        continue;
-      const ActionKind kind = traits.kind;
-      const Cost &cost = problem.cost(h, kind);
-      if (cost.ns < 0)
-        return costFault<FaultKind::TimeBelowZero>(h, kind, cost.ns);
-      if (cost.acquireBytes < 0)
-        return costFault<FaultKind::BytesBelowZero>(h, kind, cost.acquireBytes);
-      const bool isUnused =
-          traits.isCopy()
-              ? !problem.hostMemory.mayCopy(h)
-              : traits.movesState() && !problem.replicas[h].isSharded();
-      if (!isUnused && cost.lane != traits.lane)
-        return costFault<FaultKind::NotOnItsLane>(
-            h, kind, static_cast<int64_t>(cost.lane),
-            static_cast<int64_t>(traits.lane));
+    if (problem.isUneven() && problem.replicas[h].samples != problem.samples)
+      return makeFault<FaultKind::UnevenShares>(problem.replicas[h].stage);
+    for (int64_t i = 0; i < numDifferent(problem); ++i) {
+      if (Found fault = checkCostsOf(problem, h, i))
+        return fault;
+      const Cost &again = problem.cost(h, ActionKind::Recompute, i);
+      if (!problem.recomputes(h) &&
+          (again.ns | again.acquireBytes | again.releaseBytes) != 0)
+        return makeFault<FaultKind::CostOfNoRecompute>(
+            problem.replicas[h].stage);
     }
-    if (Found fault =
-            checkReleases(problem, h,
-                          {ActionKind::Forward, ActionKind::Recompute,
-                           ActionKind::InputGrad, ActionKind::WeightGrad}))
-      return fault;
-    if (Found fault = checkReleases(
-            problem, h,
-            {ActionKind::Forward, ActionKind::Recompute, ActionKind::Backward}))
-      return fault;
-    const Cost &again = problem.cost(h, ActionKind::Recompute);
-    if (!problem.recomputes(h) &&
-        (again.ns | again.acquireBytes | again.releaseBytes) != 0)
-      return makeFault<FaultKind::CostOfNoRecompute>(problem.replicas[h].stage);
   }
   return std::nullopt;
 }
@@ -284,9 +304,12 @@ Found checkEdges(const Problem &problem) {
       return edgeFault<FaultKind::ForwardEdgeBack>(problem, e);
     if (!isForward && from.stage <= to.stage)
       return edgeFault<FaultKind::GradientEdgeForward>(problem, e);
-    if (edge.bytes < 0 || edge.bytes > maxMessageBytes)
-      return edgeFault<FaultKind::EdgeBytes>(problem, e)
-          .withFigures(edge.bytes, maxMessageBytes);
+    for (int64_t i = 0;
+         i < (problem.unevenBytes.empty() ? 1 : problem.microbatches); ++i)
+      if (const int64_t bytes = problem.bytesOf(e, i);
+          bytes < 0 || bytes > maxMessageBytes)
+        return edgeFault<FaultKind::EdgeBytes>(problem, e)
+            .withFigures(bytes, maxMessageBytes);
     if (from.rank != to.rank || takeTheSame(from, to))
       continue;
     if (from.turns != to.turns)
@@ -313,8 +336,15 @@ Found checkSums(const Problem &problem) {
                                 ? problem.microbatches
                             : traits.movesState() ? 2 * problem.microbatches
                                                   : problem.iterations;
-      ns.add(cost.ns, times);
-      bytes.add(cost.acquireBytes, times);
+      if (problem.unevenCosts.empty() || !traits.isTask()) {
+        ns.add(cost.ns, times);
+        bytes.add(cost.acquireBytes, times);
+        continue;
+      }
+      for (int64_t i = 0; i < problem.microbatches; ++i) {
+        ns.add(problem.cost(h, traits.kind, i).ns, 1);
+        bytes.add(problem.cost(h, traits.kind, i).acquireBytes, 1);
+      }
     }
   for (const Edge &edge : problem.edges) {
     const Link link =

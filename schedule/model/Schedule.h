@@ -92,6 +92,10 @@ public:
   /// (HostMemory::shared). Other links carry copies as they become ready.
   std::map<int32_t, std::vector<Action>> copyOrders;
 
+  /// The order in which every stage adds the gradients of micro-batches (rule
+  /// S7), each once. Empty: by index.
+  std::vector<int32_t> accumulation;
+
 private:
   std::vector<Action> actions;
   std::vector<int64_t> offsets;

@@ -88,7 +88,7 @@ private:
     for (int64_t i = 0; i < order.size(); ++i) {
       const Action action = order[i];
       const ActionKind kind = action.kind();
-      const Cost &cost = problem.cost(action.subject, kind);
+      const Cost cost = problem.costOf(action);
       const Lane lane = problem.hostMemory.laneOf(r, kind);
       waits.begin.push_back(static_cast<int64_t>(waits.awaited.size()));
       const auto count = static_cast<int64_t>(action.count);
@@ -104,7 +104,7 @@ private:
       };
       if (cost.acquireBytes > 0) {
         const int64_t held =
-            device.take(lane, cost.acquireBytes * count, isKnown, await);
+            device.take(lane, cost.acquireBytes, isKnown, await);
         peak = std::max(peak, held);
         if (held > problem.memoryCaps[r] && !waits.excess)
           waits.excess = {r, i, held};
@@ -116,7 +116,7 @@ private:
           waits.hostExcess = {r, i, held};
       }
       if (cost.releaseBytes > 0)
-        device.release({first + i, cost.releaseBytes * count, lane});
+        device.release({first + i, cost.releaseBytes, lane});
       if (kind == ActionKind::Load)
         host.release({first + i, cost.acquireBytes, lane});
       remember(action, first + i);
@@ -163,7 +163,7 @@ private:
       return;
     waits.awaited.push_back(position);
     learn(lane, position);
-    const Cost &cost = problem.cost(action.subject, action.kind());
+    const Cost cost = problem.costOf(action);
     device.know(lane, cost.releaseBytes);
     if (action.kind() == ActionKind::Load)
       host.know(lane, cost.acquireBytes);

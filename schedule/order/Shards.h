@@ -56,11 +56,9 @@ public:
   /// Bytes held while the action runs; to be called with all actions of the
   /// rank in order.
   int64_t during(Action action) {
-    const Cost &cost = problem.cost(action.subject, action.kind());
-    const auto count = static_cast<int64_t>(action.count);
-    const int64_t most =
-        held + cost.acquireBytes * count + unreduced.takenBy(action);
-    held = most - cost.releaseBytes * count;
+    const Cost cost = problem.costOf(action);
+    const int64_t most = held + cost.acquireBytes + unreduced.takenBy(action);
+    held = most - cost.releaseBytes;
     return most;
   }
   /// Bytes held after the last action.

@@ -265,8 +265,9 @@ bool FlatProblem::fitsOneMicrobatch() const {
 
 std::optional<FlatProblem> FlatProblem::of(const Problem &problem,
                                            BackwardCosts costs) {
-  if (!hasMemoryInOrder(problem) || problem.replicas.areRoundRobin() ||
-      problem.hasRecomputationAcross())
+  // Its counts need micro-batches that are alike.
+  if (problem.isUneven() || !hasMemoryInOrder(problem) ||
+      problem.replicas.areRoundRobin() || problem.hasRecomputationAcross())
     return std::nullopt;
   FlatProblem flat;
   flat.ranks = problem.numRanks();

@@ -24,9 +24,8 @@ rondo::checkSteps(const Problem &problem, const Schedule &schedule,
     ActionRange order = schedule.rank(r);
     const LastGradients lastGradients(problem, order);
     for (const Collective &collective : collectives) {
-      // The parts of a delayed collective are computed by steps, not by
-      // gradients.
-      if (collective.delay > 0)
+      // Their parts are computed by steps, not by gradients.
+      if (collective.delay > 0 || readsSteps(collective.kind))
         continue;
       // [iteration]: position of the last gradient that this rank's replicas
       // contribute.

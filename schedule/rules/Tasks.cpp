@@ -65,7 +65,7 @@ public:
       if (actions[i].traits().index == IndexMeaning::Step)
         if (Found wrong = checkNeeds(actions[i], i))
           return wrong;
-    return std::nullopt;
+    return checkUpdates();
   }
 
 private:
@@ -168,9 +168,17 @@ private:
       return checkBehind<FaultKind::BeforeItsIssue>(
           position, placeOf(ActionKind::AllReduce, action.subject, step));
     }
+    const bool isUpdate = action.kind() == ActionKind::AllReduce &&
+                          readsSteps(program.collectives[action.subject].kind);
     const bool isBehindSteps = action.kind() == ActionKind::AllReduce &&
                                program.collectives[action.subject].delay > 0;
     for (int32_t replica : replicasOf(action)) {
+      if (isUpdate) {
+        if (Found wrong = checkBehind<FaultKind::BeforeResult>(
+                position, placeOf(ActionKind::Step, replica, step)))
+          return wrong;
+        continue;
+      }
       if (isBehindSteps) {
         if (Found wrong = checkBehind<FaultKind::BeforePart>(
                 position, placeOf(ActionKind::Step, replica, step)))
@@ -186,11 +194,37 @@ private:
         const bool readsSum =
             action.kind() == ActionKind::Step ||
             readsResultOf(program.collectives[action.subject].kind, other.kind);
-        if (readsSum && holds(other, replica) && !movesState(other.kind))
+        if (readsSum && holds(other, replica) && !movesState(other.kind) &&
+            !readsSteps(other.kind))
           if (Found wrong = checkBehind<FaultKind::BeforeResult>(
                   position,
                   placeOf(ActionKind::Await, c, other.awaitedBy(step))))
             return wrong;
+      }
+    }
+    return std::nullopt;
+  }
+
+  /// Checks that the weights that a step has made are gathered before the next
+  /// task or step of its replica.
+  Found checkUpdates() const {
+    for (size_t c = 0; c < program.collectives.size(); ++c) {
+      if (!readsSteps(program.collectives[c].kind) ||
+          !isHere(program.collectives[c]))
+        continue;
+      // [replica]: the iteration of its last step.
+      std::map<int32_t, int64_t> stepOf;
+      for (int64_t i = 0; i < actions.size(); ++i) {
+        const auto replica = static_cast<int32_t>(actions[i].subject);
+        if (actions[i].traits().subject != Subject::Replica ||
+            !holds(program.collectives[c], replica))
+          continue;
+        if (const auto step = stepOf.find(replica); step != stepOf.end())
+          if (Found wrong = checkBehind<FaultKind::BeforeResult>(
+                  i, placeOf(ActionKind::Await, c, step->second)))
+            return wrong;
+        if (actions[i].kind() == ActionKind::Step)
+          stepOf[replica] = actions[i].index;
       }
     }
     return std::nullopt;

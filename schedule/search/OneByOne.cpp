@@ -8,9 +8,13 @@
 using namespace rondo;
 
 bool rondo::hasCheaperBackward(const Problem &problem, int32_t stage) {
-  return problem.cost(stage, ActionKind::Backward).ns <
-         problem.cost(stage, ActionKind::InputGrad).ns +
-             problem.cost(stage, ActionKind::WeightGrad).ns;
+  for (int32_t i = 0;
+       i < (problem.unevenCosts.empty() ? 1 : problem.microbatches); ++i)
+    if (problem.cost(stage, ActionKind::Backward, i).ns <
+        problem.cost(stage, ActionKind::InputGrad, i).ns +
+            problem.cost(stage, ActionKind::WeightGrad, i).ns)
+      return true;
+  return false;
 }
 
 bool rondo::hasCheaperBackward(const Problem &problem) {

@@ -11,6 +11,7 @@
 #include "schedule/search/RoundRobinSearch.h"
 #include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
+#include "schedule/uneven/UnevenSearch.h"
 
 #include <algorithm>
 
@@ -361,6 +362,8 @@ SearchResult rondo::search(const Problem &problem,
                            const SearchOptions &options) {
   if (problem.hostMemory.hasCopies())
     return searchWithoutCopies(problem, options);
+  if (problem.isUneven())
+    return searchUneven(problem, options);
   return options.robustness ? searchRobust(problem, options)
                             : Searcher(problem, options).run();
 }

@@ -6,6 +6,7 @@
 
 #include "schedule/bounds/Bounds.h"
 #include "schedule/model/Fault.h"
+#include "schedule/model/MicrobatchOrder.h"
 #include "schedule/model/Schedule.h"
 #include "schedule/search/Robust.h"
 #include "schedule/simulate/Simulator.h"
@@ -40,6 +41,8 @@ struct SearchOptions {
   int64_t threads = 1;
   /// Only schedules that also keep rule S7.
   bool inIndexOrder = false;
+  /// Orders of micro-batches that the search may choose if these differ.
+  OrderClass orders = OrderClass::WPerm;
   /// The clock of `timeLimitMs`, in seconds since any fixed time; null: wall
   /// time. For measurements on a busy machine, use the thread's CPU time, with
   /// one thread.
@@ -91,6 +94,9 @@ struct SearchResult {
   /// used: fewer than asked for if time ran out.
   std::optional<int64_t> robustNs;
   int32_t robustSamples = 0;
+  /// If micro-batches differ: the best objective found with all of them in the
+  /// order of their indices.
+  std::optional<int64_t> givenNs;
   SearchStop stop = SearchStop::Exhausted;
   int64_t effort = 0;
   double seconds = 0;

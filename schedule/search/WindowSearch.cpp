@@ -16,6 +16,7 @@
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/families/OwnRanks.h"
 #include "schedule/rules/Legality.h"
+#include "schedule/rules/Repeatable.h"
 #include "schedule/search/Budget.h"
 #include "schedule/search/DepthOrder.h"
 #include "schedule/search/Orders.h"
@@ -346,6 +347,8 @@ private:
         (result.schedule && !WindowJudge::isBetter(figures, result.figures)))
       return;
     Schedule schedule = write(judge.window());
+    if (auto repeatable = repeatableOrder(judge.window(), schedule))
+      schedule = std::move(*repeatable);
     Simulation simulation;
     if (checkAndSimulate(judge.window(), schedule, simulation,
                          /*keepTimes=*/true) ||

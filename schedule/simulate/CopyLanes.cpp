@@ -121,7 +121,7 @@ void CopyLanes::runCopy(int32_t r, int number, int64_t readyNs,
   int64_t start = readyNs;
   if (link >= 0)
     start = std::max(start, links[link].freeNs[directionOf(link, kind)]);
-  const int64_t end = start + problem->cost(action.subject, kind).ns;
+  const int64_t end = start + problem->costOf(action).ns;
   startNs[position] = start;
   endNs[position] = end;
   lane.freeNs = end;

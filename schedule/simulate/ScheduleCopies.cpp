@@ -43,12 +43,11 @@ int64_t Execution::heldWithoutCap(int32_t r, const Simulation &result) const {
   std::vector<std::pair<int64_t, int64_t>> changes;
   for (int64_t i = schedule.rankBegin(r); i < schedule.rankBegin(r + 1); ++i) {
     const Action action = schedule.all()[i];
-    const Cost &cost = problem.cost(action.subject, action.kind());
-    const auto count = static_cast<int64_t>(action.count);
+    const Cost cost = problem.costOf(action);
     if (cost.acquireBytes > 0)
-      changes.push_back({result.startNs[i], cost.acquireBytes * count});
+      changes.push_back({result.startNs[i], cost.acquireBytes});
     if (cost.releaseBytes > 0)
-      changes.push_back({result.endNs[i], -cost.releaseBytes * count});
+      changes.push_back({result.endNs[i], -cost.releaseBytes});
   }
   std::sort(changes.begin(), changes.end());
   int64_t held = 0, peak = 0;

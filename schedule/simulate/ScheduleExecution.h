@@ -91,7 +91,7 @@ public:
       : problem(problem), schedule(schedule), edges(problem), links(problem),
         microbatches(problem.microbatches),
         isRoundRobin(problem.replicas.areRoundRobin()),
-        isSharded(problem.replicas.areSharded()),
+        isSharded(problem.replicas.areSharded()), isUneven(problem.isUneven()),
         hasCopies(schedule.hasCopies()) {
     if (isSharded) {
       moveLanes.resize(schedule.numRanks());
@@ -125,7 +125,8 @@ private:
   void orderLinks();
 
   /// `isPlain`, the common case: all tasks are on the compute lane and serve
-  /// one micro-batch each, no stage is sharded or round-robin, and none copies.
+  /// one micro-batch each, all micro-batches are alike, no stage is sharded or
+  /// round-robin, and none copies.
   template <bool keepTimes, bool isPlain> void runLanes(Simulation &);
   template <bool keepTimes, bool isPlain>
   void runRank(int32_t r, Simulation &result);
@@ -143,7 +144,8 @@ private:
   template <bool isPlain>
   inline void carry(const Output &output, int64_t message, int64_t readyNs);
   void sendInOrder(LinkOrder &order);
-  int64_t occupancyOf(const Output &output, int64_t message) const;
+  int64_t occupancyOf(const Output &output, int64_t message,
+                      int64_t count) const;
   bool carryNext(Simulation &result);
   const Output &outputOf(int64_t message) const {
     return outputs[outputOfEdge[message / microbatches]];
@@ -203,6 +205,8 @@ private:
   const bool isRoundRobin;
   /// Whether any stage has sharded state.
   const bool isSharded;
+  /// Whether micro-batches differ in costs or messages.
+  const bool isUneven;
   const bool hasCopies;
   /// [replica * numWorkKinds + workNumber(kind)].
   std::vector<Work> works;

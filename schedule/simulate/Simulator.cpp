@@ -84,21 +84,25 @@ void Execution::orderLinks() {
 template <bool isPlain>
 void Execution::carry(const Output &output, int64_t message, int64_t readyNs) {
   const int64_t count = isPlain || counts.empty() ? 1 : counts[message];
-  const int64_t sentNs = network.carry(
-      output.link, readyNs,
-      count == 1 ? output.occupancyNs : occupancyOf(output, message));
+  const int64_t sentNs =
+      network.carry(output.link, readyNs,
+                    isPlain || (count == 1 && !isUneven)
+                        ? output.occupancyNs
+                        : occupancyOf(output, message, count));
   for (int64_t i = message; i < message + count; ++i) {
     arrival[i] = sentNs + output.latencyNs;
     wake(output.toRank, i);
   }
 }
 
-/// Occupancy in ns of a message that serves several micro-batches.
-int64_t Execution::occupancyOf(const Output &output, int64_t message) const {
+/// Occupancy in ns of a message that serves `count` micro-batches, or that has
+/// bytes of its own.
+int64_t Execution::occupancyOf(const Output &output, int64_t message,
+                               int64_t count) const {
   if (problem.countsOnce)
     return output.occupancyNs;
   return links[output.link].link.occupancyNs(
-      problem.edges[message / microbatches].bytes * counts[message]);
+      problem.bytesOf(message / microbatches, message % microbatches, count));
 }
 
 /// Sends the first message that has requested NICs, or begins the copy that has
@@ -162,7 +166,7 @@ void Execution::run(Simulation &result, bool keepTimes) {
     result.endNs.resize(schedule.numActions(), notMade);
   }
   const bool isPlain = otherClocks.empty() && !isRoundRobin && !isSharded &&
-                       !hasCopies && !schedule.hasCounts();
+                       !isUneven && !hasCopies && !schedule.hasCounts();
   if (!isPlain)
     otherClocks.resize(schedule.numRanks());
   if (isPlain)
@@ -214,7 +218,10 @@ template <bool isPlain>
 int64_t Execution::finish(int32_t r, RankState &rank, Action action,
                           const Work &work, int64_t start) {
   const int64_t count = isPlain ? 1 : int64_t(action.count);
-  const int64_t ns = isPlain || problem.countsOnce ? work.ns : work.ns * count;
+  const Cost cost =
+      isPlain ? Cost{work.ns, work.acquireBytes, work.releaseBytes, work.lane}
+              : problem.costOf(action);
+  const int64_t ns = cost.ns;
   const int64_t end = start + ns;
   if (isPlain || work.lane == Lane::Compute)
     rank.clock = end;
@@ -223,7 +230,7 @@ int64_t Execution::finish(int32_t r, RankState &rank, Action action,
   rank.work += ns;
   if (!isPlain && isSharded)
     rank.held += unreduced.takenBy(action);
-  rank.use(work.acquireBytes * count, work.releaseBytes * count);
+  rank.use(cost.acquireBytes, cost.releaseBytes);
   Done *own = &done[action.subject * microbatches + action.index];
   for (int64_t i = 0; i < count; ++i)
     own[i] |= work.makes;

@@ -73,12 +73,11 @@ private:
     int64_t held = 0;
     for (const auto &[ns, isStart, i] : events) {
       TimelineTask &task = timeline.tasks[i];
-      const Cost &cost = problem.cost(task.action.subject, task.action.kind());
-      const auto count = static_cast<int64_t>(task.action.count);
+      const Cost cost = problem.costOf(task.action);
       if (isStart)
-        task.heldBytes = held += cost.acquireBytes * count;
+        task.heldBytes = held += cost.acquireBytes;
       else
-        task.leftBytes = held -= cost.releaseBytes * count;
+        task.leftBytes = held -= cost.releaseBytes;
     }
   }
 
@@ -114,8 +113,9 @@ private:
         message.edge = e;
         message.arriveNs = simulation.arrivalNs[key];
         const int64_t count = problem.countsOnce ? 1 : int64_t(action.count);
-        message.leaveNs = message.arriveNs - link.latencyNs -
-                          link.occupancyNs(edge.bytes * count);
+        message.leaveNs =
+            message.arriveNs - link.latencyNs -
+            link.occupancyNs(problem.bytesOf(e, action.index, count));
         for (int64_t m = key, end = m + action.count; m < end; ++m)
           numberOf[m] = int64_t(timeline.messages.size());
         timeline.messages.push_back(message);

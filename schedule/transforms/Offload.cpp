@@ -205,9 +205,8 @@ public:
   void add(Action task, const std::vector<size_t> &needed, int64_t taken) {
     for (const size_t pair : needed)
       load(pair);
-    const Cost &cost = problem.cost(task.subject, task.kind());
-    append(task, cost.acquireBytes * int64_t(task.count),
-           cost.releaseBytes * int64_t(task.count));
+    const Cost cost = problem.costOf(task);
+    append(task, cost.acquireBytes, cost.releaseBytes);
     if (taken >= 0)
       states[taken] = std::max(states[taken], State::Taken);
   }
@@ -269,7 +268,7 @@ std::vector<Action> Rank::list(std::optional<Action> &excess) const {
   Listing listing(problem, rank, pairs);
   for (int64_t i = 0; i < order.size(); ++i) {
     const Action task = order[i];
-    const Cost &cost = problem.cost(task.subject, task.kind());
+    const Cost cost = problem.costOf(task);
     // A task that takes bytes has its place at its start, others at their end.
     if (cost.acquireBytes > 0 || cost.releaseBytes == 0)
       listing.addUntil(startNs[i], true);

@@ -9,6 +9,15 @@ pipe.plan @step of @toy on @two microbatches(2) {
 
 // -----
 
+pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
+pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
+pipe.plan @step of @toy on @two microbatches(2) {
+  // expected-error@+1 {{stage @s0 has its state in 1 shard, but 1 replica: groups of 2 or more must divide them; list 2 ranks or more, or leave out `sharded`}}
+  pipe.stage @s0 [@l0] on 0 sharded<moments>
+}
+
+// -----
+
 pipe.cluster @three { pipe.device @d0 pipe.device @d1 pipe.device @d2 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @three microbatches(2) samples(3) {
@@ -71,7 +80,7 @@ pipe.program @lowered of @family pipeline {
 pipe.cluster @two { pipe.device @d0 pipe.device @d1 }
 pipe.model @toy { pipe.layer @l0 synthetic<forward_ns = 2, input_grad_ns = 2, weight_grad_ns = 2> }
 pipe.plan @step of @toy on @two microbatches(2) samples(2) {
-  // expected-error@+1 {{expected one of optimizer, gradients, weights, not 'weight'}}
+  // expected-error@+1 {{expected one of optimizer, gradients, weights, moments, not 'weight'}}
   pipe.stage @s0 [@l0] on [0, 1] sharded<weight>
 }
 

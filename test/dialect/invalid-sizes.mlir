@@ -58,6 +58,15 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
 
 pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
   pipe.layer @wte embedding
+  // expected-error @+1 {{[] has no numbers of samples; write one or more, or leave the key out}}
+  pipe.layer @own custom<body = "own", samples = [], output_bytes = 512>
+  pipe.layer @lm_head head
+}
+
+// -----
+
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
   // expected-error @+1 {{by_sample = true lets replicas divide micro-batches, but the layer states its sizes for whole ones alone: add samples = [...]}}
   pipe.layer @own custom<body = "own", by_sample = true, output_bytes = 512>
   pipe.layer @lm_head head

@@ -17,6 +17,12 @@ pipe.plan @step of @toy on @four microbatches(2) samples(4) {
   pipe.stage @s0 [@l0] on [0, 1, 2, 3] sharded<weights, shards = 2>
   pipe.stage @s1 [@l1] on [0, 1, 2, 3] sharded<optimizer>
 }
+// CHECK: pipe.stage @s0 [@l0] on [0, 1] sharded<moments>
+// CHECK: pipe.stage @s1 [@l1] on [0, 1, 2, 3] round_robin sharded<moments, shards = 2>
+pipe.plan @zero_1 of @toy on @four microbatches(4) samples(4) {
+  pipe.stage @s0 [@l0] on [0, 1] sharded<moments>
+  pipe.stage @s1 [@l1] on [0, 1, 2, 3] round_robin sharded<moments, shards = 2>
+}
 // CHECK: pipe.schedule @family of @step family<"gpipe"> gathers<weights = 2, gradients = 1>
 pipe.schedule @family of @step family<"gpipe"> gathers<weights = 2, gradients = 1>
 // CHECK: pipe.schedule @ranks of @step family<"gpipe"> gathers<weights = [2, 2, 1], gradients = 1>

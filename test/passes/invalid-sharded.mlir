@@ -58,7 +58,7 @@ pipe.plan @step of @toy on @two microbatches(2) samples(2) {
   // expected-note@+1 {{stage @s0 is on ranks 0 and 1}}
   pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
 }
-// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 shards its state; leave out sharded, or let iterations drain, as with family<"1f1b">}}
+// expected-error@+1 {{iterations of @overlapped overlap, but stage @s0 shards its state; write sharded<moments>, which keeps each version of the weights whole, or leave out sharded, or let iterations drain, as with family<"1f1b">}}
 pipe.schedule @overlapped of @step family<"pipedream">
 
 // -----

@@ -155,6 +155,7 @@ class Keys(unittest.TestCase):
         "host": problem.HostCosts,
         "ranks[].device": problem.Device,
         "edges[]": problem.Edge,
+        "edges[].bytes": problem.Affine,
         "link": problem.Link,
         "links[]": problem.RankLink,
         "nics[]": problem.Nic,
@@ -186,7 +187,7 @@ class Keys(unittest.TestCase):
 
     def test_of_version_1(self):
         later = {"host", "device", "speed_percent", "duplex", "edges", "samples"}
-        later |= {"iterations", "nics", "channels", "provenance"}
+        later |= {"sizes", "iterations", "nics", "channels", "provenance"}
         classes = {path: self.CLASSES[path] for path in ("", "ranks[]", "link", "links[]")}
         self.check("rondo-problem/1", classes | {"stages[]": problem.Stage}, later)
 

@@ -236,6 +236,22 @@ def run_page(root):
     check(is_good and lines <= 20, f"the page's {lines} lines: {last or errors}")
 
 
+def run_tutorial(root):
+    """The program of docs/tutorial.md, with a schedule of two stages and 32 micro-batches."""
+    folder = root / "tutorial"
+    folder.mkdir()
+    problem = rondo.Problem.read(HERE.parent.parent / "examples" / "uneven.json")
+    problem.ranks, problem.stages, problem.microbatches = problem.ranks[1:], problem.stages[1:], 32
+    for rank, stage in enumerate(problem.stages):
+        stage.rank = rank
+    rondo.export("torch-csv", rondo.simulate(problem, "zb-auto")[0], output=folder / "schedule.csv")
+    page = HERE.parent.parent / "docs" / "tutorial.md"
+    (folder / "train.py").write_text(launch.program_of(page, "train.py"))
+    status, said, errors = launch.torchrun(["train.py"], folder, SECONDS)
+    last = (said.strip().splitlines() or [""])[-1]
+    check(status == 0 and last.startswith("loss "), f"the tutorial: {last or errors}")
+
+
 def load_files(files):
     paths = sorted(str(path) for path in files.glob("*.csv"))
     done = subprocess.run(
@@ -262,6 +278,7 @@ def main():
     for ranks in (2, 4):
         run_ranks(root, ranks)
     run_page(root)
+    run_tutorial(root)
     if len(sys.argv) > 2:
         load_files(pathlib.Path(sys.argv[2]))
     return launch.summary()

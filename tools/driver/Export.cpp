@@ -183,6 +183,13 @@ int run(const Arguments &arguments) {
     return code;
   for (const std::string &note : notes)
     reportNote(note);
+  if (exporter->who && source.plan &&
+      any_of(source.plan.getStages(),
+             [](pipe::StageOp stage) { return stage.shardsMomentsAlone(); }))
+    reportNote(Twine("sharded<moments> is left out: each replica of ") +
+               exporter->who +
+               " keeps all moments unless the tool's own option for ZeRO-1 "
+               "is given");
   if (schedule.problem.iterations > 1 && problemOutput.empty() &&
       isModuleFile(path))
     reportNote("iterations overlap, so the orders are of a window of " +

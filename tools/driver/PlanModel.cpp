@@ -109,7 +109,9 @@ int readRequest(const Arguments &arguments, Request &request) {
         name.ends_with(".json") || name.ends_with(".jsonl"))
       return reportUsage(file +
                          " is JSON, but a model and a cluster are .mlir; "
-                         "problems are read by --problems FILE");
+                         "configurations of models are read by rondo import "
+                         "model and rondo plan groups, and problems by "
+                         "--problems FILE");
   }
   for (const char *option :
        {"evaluator", "threads", "schedules", "schedule-problems"})
@@ -274,11 +276,16 @@ int reportNone(const Request &request, const ModelPlannerResult &result) {
                 nearest.reason);
     return Failure;
   }
-  const int64_t device = *min_element(nearest.laid.figures.devices);
+  const std::vector<int64_t> &devices = nearest.laid.figures.devices;
+  const int64_t device = nearest.shortRank >= 0 ? devices[nearest.shortRank]
+                                                : *min_element(devices);
   reportError("no plan fits; nearest is " + shape + ", where a device of " +
               Twine(device) + " bytes lacks " + Twine(nearest.missingBytes));
-  std::string advice = "that plan needs devices of " +
-                       formatBytes(device + nearest.missingBytes) + " at least";
+  // Exact, since a rounded figure might not be enough.
+  const int64_t needed = nearest.shortRank >= 0 ? nearest.neededBytes
+                                                : device + nearest.missingBytes;
+  std::string advice =
+      ("that plan needs devices of " + Twine(needed) + " bytes at least").str();
   if (request.options.recompute == RecomputeChoice::None)
     advice += "; --recompute auto may need less";
   if (!request.isOfOneSize && !request.options.microbatchSamples.empty() &&

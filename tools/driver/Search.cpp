@@ -117,6 +117,10 @@ int readRequest(const Arguments &arguments, Request &request) {
     return code;
   if (int code = readCurveRequest(arguments, request.curve))
     return code;
+  if (const std::string orders = arguments.text("order"); !orders.empty())
+    for (size_t i = 0; i < std::size(orderClassWords); ++i)
+      if (orders == orderClassWords[i])
+        request.search.options.orders = static_cast<OrderClass>(i);
   request.shapes = shapeRequest(arguments);
   request.costs = arguments.text("costs");
   request.output = arguments.text("output", "-");
@@ -200,6 +204,24 @@ int checkFiles(const Arguments &arguments, const Request &request) {
   return reportUnwritable(request.output);
 }
 
+/// Refuses what needs micro-batches that are alike.
+int checkUneven(const Request &request, ArrayRef<Problem> problems) {
+  for (const Problem &problem : problems) {
+    if (!problem.isUneven())
+      continue;
+    const char *what = problem.iterations > 1  ? "windows of several iterations"
+                       : request.curve.isAsked ? "--pareto"
+                       : request.search.options.robustness ? "--robust"
+                                                           : nullptr;
+    if (what)
+      return reportError(problem.name + ": its micro-batches differ, and " +
+                         what +
+                         " does not support that yet; search it "
+                         "without");
+  }
+  return Success;
+}
+
 int run(const Arguments &arguments) {
   Request request;
   if (int code = readRequest(arguments, request))
@@ -217,6 +239,7 @@ int run(const Arguments &arguments) {
       arguments.has("policy") || arguments.has("most-delay");
   Session session;
   session.keepWritten();
+  session.mayBeUneven = true;
   if (mayBeWindows) {
     if (int code = session.load(request.input, request.costs))
       return code;
@@ -240,6 +263,8 @@ int run(const Arguments &arguments) {
   if (!mayBeWindows)
     if (int code = session.load(request.input, request.costs))
       return code;
+  if (int code = checkUneven(request, session.problems))
+    return code;
   request.search.applyObjective(session.problems);
   if (request.curve.isAsked)
     return searchCurves(request.curve, request.search, session);

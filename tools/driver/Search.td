@@ -13,6 +13,10 @@ defm policy : List<"policy", "synchronous,pipedream,2bw,pipemare,timeprest",
   "with 2bw, and --most-delay limits it (default: what the problem states)">;
 defm most_delay : Value<"most-delay", "N",
   "no task of a window may be later than N updates", [Number]>;
+defm order : Choice<"order", "index,sums,perm,wperm,free",
+  "which orders of micro-batches that differ may be chosen: index, F, I and W "
+  "as numbered; sums, W as numbered; perm, one order for all; wperm, one order "
+  "of W; free, any, with other last bits of sums (default wperm)">;
 defm problem_output : Value<"problem-output", "FILE",
   "also write the problem of the chosen plan or window (rondo-problem)">;
 defm output : Value<"output", "FILE",

@@ -98,6 +98,14 @@ json::SearchRecord SearchRequest::recordOf(const SearchResult &result) const {
 
 SearchResult runSearch(const Problem &problem, const SearchRequest &request,
                        Progress &progress, const PlanFigures *plan) {
+  static std::once_flag isNoted;
+  if (problem.hostMemory.hasCopies())
+    std::call_once(isNoted, [&] {
+      reportNote(problem.name +
+                 ": stages may copy activations to the host (SAVE, LOAD), but "
+                 "the search orders tasks without copies; its bounds hold for "
+                 "orders with copies too");
+    });
   SearchOptions options = request.options;
   options.observer = [&](const SearchProgress &now) {
     progress.show(problem, problem.name, now);

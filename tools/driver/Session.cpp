@@ -222,7 +222,7 @@ int Session::load(const std::string &file, const std::string &costsPath) {
     return !isRead() && failed(read(file)) ? int(Failure) : resolve(costsPath);
   if (!costsPath.empty())
     return reportUsage("--costs needs a .mlir file");
-  return readProblems(file, problems);
+  return readProblems(file, problems, mayBeUneven);
 }
 
 int Session::resolve(const std::string &costsPath) {
@@ -264,7 +264,8 @@ pipe::PlanOp Session::planOf(const Problem &problem) {
                   : pipe::PlanOp();
 }
 
-int readProblems(const std::string &path, std::vector<Problem> &problems) {
+int readProblems(const std::string &path, std::vector<Problem> &problems,
+                 bool mayBeUneven) {
   const std::unique_ptr<MemoryBuffer> contents = readOrReport(path);
   if (!contents)
     return Failure;
@@ -282,6 +283,11 @@ int readProblems(const std::string &path, std::vector<Problem> &problems) {
                  ".jsonl with one per line)");
     return code;
   }
+  for (const Problem &problem : file->problems)
+    if (problem.isUneven() && !mayBeUneven)
+      return reportError(path + ": problem " + problem.name +
+                         " has micro-batches that differ, which only search, "
+                         "simulate, verify and timelines support yet");
   problems = std::move(file->problems);
   return Success;
 }
@@ -300,16 +306,21 @@ int Session::reportErrorOf(const Problem &problem, const Twine &message,
 }
 
 int Session::reportNoSchedule(const Problem &problem,
-                              ArrayRef<std::string> reasons) {
+                              ArrayRef<std::string> reasons,
+                              ArrayRef<FamilyChoice> choices) {
   constexpr size_t maxShown = 4;
   std::string text = reasons.empty() ? "no schedule" : "no schedule: ";
   text += join(reasons.take_front(maxShown), "; ");
   if (reasons.size() > maxShown)
     text += "; " + std::to_string(reasons.size() - maxShown) + " more";
+  std::string policy = "pipedream";
+  for (const FamilyChoice &choice : choices)
+    if (choice.family->policy)
+      policy = choice.family->policy;
   const std::string command = problem.iterations > 1
                                   ? " --iterations " +
                                         std::to_string(problem.iterations) +
-                                        " --policy pipedream"
+                                        " --policy " + policy
                                   : "";
   return reportErrorOf(problem, text + "; `rondo search FILE" + command +
                                     "` searches for an order of any stages");

@@ -7,6 +7,7 @@
 #include "dialect/Pipe.h"
 #include "lowering/Lowering.h"
 #include "passes/Passes.h"
+#include "schedule/families/Family.h"
 #include "schedule/model/Problem.h"
 #include "tools/driver/Terminal.h"
 
@@ -70,6 +71,8 @@ public:
   /// The only plan of the name; null without a module.
   pipe::PlanOp planOf(const Problem &problem);
 
+  /// Whether load() accepts problems whose micro-batches differ.
+  bool mayBeUneven = false;
   /// In the order of the file.
   std::vector<Problem> problems;
   /// Figures of the plans of `problems` that lowering needs; empty for a
@@ -86,9 +89,10 @@ public:
   int reportErrorOf(const Problem &problem, const llvm::Twine &message,
                     const std::optional<Fault> &fault = std::nullopt);
   /// Reports that none of several schedules applies to the problem, and why;
-  /// no reasons: they have been printed.
+  /// no reasons: they have been printed. `choices`: the families among them.
   int reportNoSchedule(const Problem &problem,
-                       llvm::ArrayRef<std::string> reasons);
+                       llvm::ArrayRef<std::string> reasons,
+                       llvm::ArrayRef<FamilyChoice> choices = {});
 
 private:
   /// A file's text, and what prints its lines.
@@ -108,8 +112,10 @@ private:
   pipe::RunControl runControl{Interrupt::flag()};
 };
 
-/// Reads the problems of a rondo-problem file, in their order.
-int readProblems(const std::string &path, std::vector<Problem> &problems);
+/// Reads the problems of a rondo-problem file, in their order. Unless
+/// `mayBeUneven`, refuses those whose micro-batches differ.
+int readProblems(const std::string &path, std::vector<Problem> &problems,
+                 bool mayBeUneven = false);
 
 /// Writes a line of rondo-problem for each; nothing if `path` is empty.
 int writeProblems(llvm::StringRef path, llvm::ArrayRef<Problem> problems);

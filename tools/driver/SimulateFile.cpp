@@ -156,6 +156,7 @@ mlir::FailureOr<ComparisonOutcome> comparePlan(pipe::PlanOp plan,
 
 static int simulatePlans(const SimulateRequest &request) {
   Session session;
+  session.mayBeUneven = true;
   if (int code = session.load(request.path, request.costsPath))
     return code;
   mlir::ModuleOp module = session.module();
@@ -204,7 +205,8 @@ static int simulatePlans(const SimulateRequest &request) {
   }
   const int code = exitCodeOf(outcomes);
   if (code != Success && refused)
-    session.reportNoSchedule(problems[*refused], outcomes[*refused].refusals);
+    session.reportNoSchedule(problems[*refused], outcomes[*refused].refusals,
+                             request.choices);
   return code;
 }
 
@@ -231,6 +233,7 @@ int exitCodeOf(const std::vector<ComparisonOutcome> &outcomes) {
 
 static int simulateProblems(const SimulateRequest &request) {
   Session session;
+  session.mayBeUneven = true;
   if (int code = session.load(request.path, request.costsPath))
     return code;
   std::vector<Problem> &problems = session.problems;
@@ -264,7 +267,8 @@ static int simulateProblems(const SimulateRequest &request) {
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
     outcomes.push_back(comparison.finish());
     if (problems.size() == 1 && isRefused(request, outcomes.back()))
-      session.reportNoSchedule(problem, outcomes.back().refusals);
+      session.reportNoSchedule(problem, outcomes.back().refusals,
+                               request.choices);
     if (request.curves)
       request.curves->push_back(comparison.curve());
     if (Interrupt::happened())

@@ -95,6 +95,7 @@ int readProblem(const Arguments &arguments, const std::string &path,
                 const WindowRequest &window,
                 std::optional<TimelineOutput> &pictured) {
   Session session;
+  session.mayBeUneven = true;
   if (int code = session.load(path))
     return code;
   const std::vector<Problem> &problems = session.problems;
@@ -132,6 +133,7 @@ int readModule(const Arguments &arguments, const std::string &path,
                const WindowRequest &window, StringRef preferred,
                std::optional<TimelineOutput> &pictured) {
   Session session;
+  session.mayBeUneven = true;
   if (int code = session.load(path, arguments.text("costs")))
     return code;
   mlir::ModuleOp module = session.module();

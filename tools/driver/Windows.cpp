@@ -143,8 +143,10 @@ int makeWindows(const Arguments &arguments, WindowSearchRequest &request,
                        "has " +
                        Twine(problems.size()));
   if (isModule && arguments.has("microbatches"))
-    return reportUsage("--microbatches of a window needs a rondo-problem: the "
-                       "layers of a plan take other times and bytes then");
+    return reportUsage("--microbatches of a window needs a rondo-problem, "
+                       "since the layers of a plan take other times and bytes "
+                       "then: write microbatches(N) in the plan and search "
+                       "once for each N");
   if (int code = readMicrobatches(arguments, request.microbatches))
     return code;
   for (const Problem &problem : problems)

@@ -293,6 +293,11 @@ void CudaDevice::step(const StageTensors &stage, const UpdateRule &rule) {
                                computeStream.handle));
 }
 
+void CudaDevice::keepChange(int64_t count, float decay, const float *before,
+                            const float *after, float *changes) {
+  cuda::keepChange(computeStream, count, decay, before, after, changes);
+}
+
 void CudaDevice::moveBack(int64_t count, float steps, const float *weights,
                           const float *changes, float *moved) {
   cuda::moveBack(computeStream, count, steps, weights, changes, moved);

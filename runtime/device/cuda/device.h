@@ -44,6 +44,8 @@ public:
   void clipBy(const double *sum, double maxNorm,
               const std::vector<ControlHeader *> &headers) override;
   void step(const StageTensors &stage, const UpdateRule &rule) override;
+  void keepChange(int64_t count, float decay, const float *before,
+                  const float *after, float *changes) override;
   void moveBack(int64_t count, float steps, const float *weights,
                 const float *changes, float *moved) override;
   void weightsWritten(const StageTensors &stage) override;

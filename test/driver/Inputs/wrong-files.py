@@ -58,6 +58,8 @@ import profile topo.txt
 import profile config.json
 verify mistake.mlir
 simulate mistake.json
+simulate cut.json
+simulate list.json
 verify prose.txt
 simulate prose.txt
 import cluster prose.txt

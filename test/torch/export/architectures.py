@@ -53,10 +53,15 @@ def gpt2() -> nn.Module:
 
 
 class Masks(nn.Module):
-    """Hands on the tokens, and which of them are padding, as int64."""
+    """Hands on the tokens, and which of them are padding, as int64. The places of
+    tokens are an attribute that is no buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places = torch.arange(TOKENS)[None]
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        places = torch.arange(TOKENS).expand(x.shape[0], TOKENS)
+        places = self.places.expand(x.shape[0], TOKENS)
         lengths = torch.tensor([TOKENS, 20, 27, 9])[: x.shape[0], None]
         return x * 2, (places >= lengths).long()
 

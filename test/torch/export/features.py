@@ -254,3 +254,31 @@ def check_failing_task(folder: Path, checks: Checks) -> None:
 
 def call(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def check_constants(folder: Path, checks: Checks) -> None:
+    """Frozen parameters as constants of the library go with sharded state."""
+    layers = models.mixing()
+    layers["m0"].gate.requires_grad_(False)
+    tokens = torch.randint(0, models.VOCAB, (models.SAMPLES, models.TOKENS))
+    model = export_stages(
+        layers, tokens, models.loss, tokens, out=folder / "constants", microbatches=4,
+        samples=[1], placement=[0, 1, 1, 1], frozen_are_constants=True,
+    )  # fmt: skip
+    names = contents(model.folder / "init.safetensors")
+    holds = "m0.value.weight" in names and "m0.gate.weight" not in names
+    checks.check("constants: not among the weights", holds)
+    (folder / "text").write_bytes(bytes(range(32, 127)) * 40)
+    done = attempt(Trial(on("[1, 2] sharded<weights>")), model, folder / "text")
+    assert done is not None
+    checks.check(
+        "constants: sharded state", done.returncode == 0 and "PASS" in done.stdout, done.stderr
+    )
+    save = folder / "constants.safetensors"
+    model.run("--data", str(folder / "text"), "--iterations", "2", "--save", str(save))
+    fresh = models.mixing()
+    before = fresh["m0"].gate.weight.detach().clone()
+    model.load(fresh, save)
+    kept = torch.equal(before, fresh["m0"].gate.weight)
+    loaded = not torch.equal(layers["m0"].value.weight, fresh["m0"].value.weight)
+    checks.check("constants: stay in the modules", kept and loaded)

@@ -161,10 +161,41 @@ def tied() -> dict[str, nn.Module]:
     return layers
 
 
+class Lookup(nn.Module):
+    """Adds the mean of all rows of a matrix, by their likeness."""
+
+    def __init__(self, matrix: nn.Parameter):
+        super().__init__()
+        self.matrix = matrix
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        likeness = x @ self.matrix.T / self.matrix.shape[1]
+        return x + likeness.softmax(-1) @ self.matrix
+
+
+def shared() -> dict[str, nn.Module]:
+    """A matrix in the first, the last and a layer between, trained and frozen
+    parameters in two layers."""
+    layers = mixing()
+    matrix = layers["embedding"].wte.weight
+    layers = {
+        "embedding": layers["embedding"],
+        "l0": Lookup(matrix),
+        "m0": layers["m0"],
+        "m1": layers["m1"],
+        "head": layers["head"],
+    }
+    layers["m1"].gate, layers["m1"].value = layers["m0"].gate, layers["m0"].value
+    layers["m0"].value.requires_grad_(False)
+    layers["head"].out.weight = matrix
+    return layers
+
+
 MODELS = {
     "gpt": gpt,
     "tied": tied,
     "tied-one-stage": tied,
+    "shared": shared,
     "mixing": mixing,
     "frozen": frozen,
     "llama": lambda: of_transformers("llama"),

@@ -17,7 +17,8 @@ from programs import Checks
 from rondo.torch.export import Model, Refusal, export_stages
 from rondo.torch.export.check import TOLERANCE, differences
 from rondo.torch.export.cut import bytes_of, choose_kept
-from rondo.torch.export.joint import Layer, trace
+from rondo.torch.export.joint import trace
+from rondo.torch.export.layer import Layer
 from rondo.torch.export.sizes import sizes_of, why_undivided
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import torch
@@ -11,15 +12,8 @@ from safetensors.torch import save_file
 import architectures
 import models
 
-MASK = (1 << 64) - 1
-
-
-def mix(x: int) -> int:
-    """SplitMix64's output for the state x."""
-    z = (x + 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
+sys.path.append(str(Path(__file__).resolve().parents[2] / "e2e" / "Inputs"))
+from splitmix import MASK, mix  # noqa: E402
 
 
 def picked(count: int, iteration: int, microbatch: int) -> list[int]:

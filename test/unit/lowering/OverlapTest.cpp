@@ -230,6 +230,87 @@ TEST(Overlap, LateNormsAreIssuedBehindStepsAndAwaitedBeforeLaterOnes) {
   }
 }
 
+/// With a gather of the weights that the steps of two stages make.
+Case withUpdates(Case of) {
+  Collective update;
+  update.kind = CollectiveKind::GatherUpdates;
+  update.replicas = {0, 2};
+  update.ns = 40;
+  of.plan.collectives = {update};
+  return of;
+}
+
+TEST(Overlap, UpdatesAreIssuedBehindStepsAndAwaitedBeforeTheNextTask) {
+  for (const char *family : {"pipedream", "pipemare", "timeprest"}) {
+    const Case of = withUpdates(caseOf(family, 3, 2));
+    const ProvedPrograms proved =
+        provePrograms(of.plan, of.window, of.schedule);
+    ASSERT_FALSE(proved.fault)
+        << family << ": " << describeFault(proved, of.window);
+    int64_t issued = 0;
+    for (int32_t rank : {0, 2}) {
+      const ActionRange order = proved.pipeline.order.rank(rank);
+      bool isOpen = false;
+      for (int64_t i = 0; i < order.size(); ++i) {
+        if (order[i].traits().subject == Subject::Replica) {
+          EXPECT_FALSE(isOpen) << family << " " << rank << " " << i;
+        }
+        if (order[i].kind() == ActionKind::Step) {
+          ASSERT_LT(i + 1, order.size());
+          EXPECT_EQ(order[i + 1],
+                    Action(ActionKind::AllReduce, 0, int64_t(order[i].index)));
+        }
+        if (order[i].kind() == ActionKind::AllReduce) {
+          isOpen = true;
+          ++issued;
+        }
+        if (order[i].kind() == ActionKind::Await)
+          isOpen = false;
+      }
+      EXPECT_FALSE(isOpen);
+    }
+    EXPECT_EQ(issued, 2 * of.window.iterations);
+    const Case free = caseOf(family, 3, 2);
+    EXPECT_GT(proved.iterationNs,
+              provePrograms(free.plan, free.window, free.schedule).iterationNs)
+        << family;
+  }
+}
+
+TEST(Overlap, UpdatesKeepTheirPlaces) {
+  const Case of = withUpdates(caseOf("pipedream", 3, 2));
+  const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);
+  ASSERT_FALSE(proved.fault) << describeFault(proved, of.window);
+  // The fault if two neighbours on rank 0 change places.
+  auto faultOf = [&](auto isFirst) {
+    Program program = proved.pipeline;
+    program.order = {};
+    for (int32_t rank = 0; rank < 3; ++rank) {
+      const ActionRange order = proved.pipeline.order.rank(rank);
+      std::vector<Action> actions(order.begin(), order.end());
+      for (size_t i = 0; rank == 0 && i + 1 < actions.size(); ++i)
+        if (isFirst(actions[i], actions[i + 1])) {
+          std::swap(actions[i], actions[i + 1]);
+          break;
+        }
+      for (Action action : actions)
+        program.order.append(action);
+      program.order.endRank();
+    }
+    const auto fault = checkTasks(of.window, of.schedule, program);
+    return fault ? fault->kind : FaultKind::Cycle;
+  };
+  EXPECT_EQ(faultOf([](Action one, Action next) {
+              return one.kind() == ActionKind::Step &&
+                     next.kind() == ActionKind::AllReduce;
+            }),
+            FaultKind::BeforeResult);
+  EXPECT_EQ(faultOf([](Action one, Action next) {
+              return one.kind() == ActionKind::Await && next.isTask();
+            }),
+            FaultKind::BeforeResult);
+}
+
 TEST(Overlap, LateNormsKeepTheirPlaces) {
   const Case of = withNorm(caseOf("pipedream", 2, 1), 1);
   const ProvedPrograms proved = provePrograms(of.plan, of.window, of.schedule);

@@ -298,6 +298,7 @@ Program::stagingOf(const Spec &spec, const std::vector<ShareDesc> &shares,
     case CollectiveKind::ScatterGradients:
       return elements(replica, Buffer::UnreducedGradients);
     case CollectiveKind::ReplicaGradients:
+    case CollectiveKind::GatherUpdates:
       return elements(replica, Buffer::Gradients);
     case CollectiveKind::TiedGradients:
       return desc.numElements > 0 ? desc.numElements

@@ -46,6 +46,10 @@ public:
   void step(const StageTensors &stage, const UpdateRule &rule) override {
     cpu->step(stage, rule);
   }
+  void keepChange(int64_t count, float decay, const float *before,
+                  const float *after, float *changes) override {
+    cpu->keepChange(count, decay, before, after, changes);
+  }
   void moveBack(int64_t count, float steps, const float *weights,
                 const float *changes, float *moved) override {
     cpu->moveBack(count, steps, weights, changes, moved);

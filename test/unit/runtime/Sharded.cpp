@@ -33,9 +33,9 @@ rondo::runtime::test::firstGradients(const Spec &spec) {
       continue;
     std::vector<float> &values = gradients[tensor.name];
     values.resize(static_cast<size_t>(tensor.layout.count));
-    for (const Tensor *shard : state.shardsOf(tensor))
-      std::copy(shard->gradients, shard->gradients + shard->count,
-                values.begin() + shard->first);
+    for (const State::Part &part : state.partsOf(tensor, &Tensor::gradients))
+      std::copy(part.values, part.values + part.count,
+                values.begin() + part.first);
   }
   return gradients;
 }

@@ -215,6 +215,30 @@ TEST(ShardedState, TablesAreChecked) {
             "without one of both");
 }
 
+TEST(ShardedState, TablesOfShardedMomentsAreChecked) {
+  auto errorOf = [](int replicas, int shards) {
+    Spec spec = shardedGpt({replicas, 1}, false);
+    const Program program(spec);
+    for (int32_t s = 0; s < program.exe.numStages; ++s)
+      const_cast<StageDesc &>(program.exe.stages[s]).momentShards = shards;
+    try {
+      State state(program.exe);
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(errorOf(2, 1), "no error");
+  EXPECT_NE(errorOf(2, 3).find("has its moments in 3 shards, which must divide "
+                               "its stage's replicas, and whole weights"),
+            std::string::npos)
+      << errorOf(2, 3);
+  // What is gathered takes the memory of the gradients.
+  EXPECT_NE(errorOf(2, 2).find("bytes of gradients, its layers need"),
+            std::string::npos)
+      << errorOf(2, 2);
+}
+
 /// Versions of the weights in several slots would all have to be gathered.
 TEST(ShardedState, SeveralSlotsOfWeightsAreAnError) {
   Spec spec = timedOnRanks(1, 0);

@@ -6,6 +6,7 @@
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/order/CopyWaits.h"
 #include "schedule/search/Search.h"
+#include "schedule/timeline/TimeUse.h"
 
 #include <random>
 
@@ -123,6 +124,42 @@ TEST(Copies, TimesWorkedByHand) {
   // Without a cap, the peak is that of the run: F1 and SAVE0 overlap.
   startsOf(twoRanks(noMemoryCap), withRank1(bothCopied), run);
   EXPECT_EQ(run.peakBytes, (std::vector<int64_t>{8, 4}));
+}
+
+TEST(Copies, TimelinesSayWhatActionsWaitFor) {
+  Problem problem = twoRanks(4);
+  Schedule schedule = withRank1(bothCopied);
+  Timeline timeline =
+      layOut(problem, schedule, simulate(problem, schedule, true));
+  const auto waitOf = [&](int64_t i) {
+    const TimelineTask &task = timeline.tasks[i];
+    return task.waitedFor == WaitedFor::Copy ||
+                   task.waitedFor == WaitedFor::HostLink
+               ? actionName(timeline.tasks[task.waited].action)
+               : "";
+  };
+  EXPECT_EQ(waitOf(1), "0F0");    // SAVE0
+  EXPECT_EQ(waitOf(2), "0SAVE0"); // F1
+  EXPECT_EQ(waitOf(4), "0SAVE1"); // LOAD0
+  EXPECT_EQ(waitOf(5), "0LOAD0"); // I0
+  EXPECT_EQ(waitOf(6), "");       // W0
+  EXPECT_EQ(waitOf(7), "0W0");    // LOAD1
+  EXPECT_EQ(timeUse(problem, timeline)[0].copiesNs, 8);
+  // The bytes held follow the clock: 4 at each start of F and LOAD.
+  for (int64_t i : {0, 2, 4, 7})
+    EXPECT_EQ(timeline.tasks[i].heldBytes, 4) << i;
+  EXPECT_EQ(timeline.tasks[3].leftBytes, 0);
+
+  problem = linearProblem(2, 1, {3, 3, 3, 4});
+  problem.hostMemory.shared = {{0, false}};
+  problem.hostMemory.sharedOf = {0, 0};
+  for (int32_t s : {0, 1})
+    problem.setCopies(s, {4, LoadBefore::InputGrad, 5, 5});
+  schedule =
+      scheduleOf({"0F0 0SAVE0 0LOAD0 0I0 0W0", "1F0 1SAVE0 1LOAD0 1I0 1W0"});
+  timeline = layOut(problem, schedule, simulate(problem, schedule, true));
+  EXPECT_EQ(timeline.tasks[6].waitedFor, WaitedFor::HostLink);
+  EXPECT_EQ(waitOf(6), "0SAVE0");
 }
 
 /// Two ranks without dependences between them, whose hosts share a link.
@@ -293,6 +330,34 @@ TEST(Copies, SharesOfReplicas) {
   EXPECT_EQ(problem.cost(1, ActionKind::Load).acquireBytes, 6);
   EXPECT_EQ(problem.cost(1, ActionKind::Save).ns, 5);
   EXPECT_EQ(problem.cost(1, ActionKind::Load).ns, 12);
+}
+
+TEST(Copies, MicrobatchesThatDiffer) {
+  // F of micro-batch 1 takes 6 bytes, of which 4 may leave.
+  Problem problem = twoRanks(6);
+  std::vector<Cost> costs;
+  for (const Cost &cost : problem.costs)
+    costs.insert(costs.end(), 2, cost);
+  const auto of = [&](ActionKind kind) -> Cost & {
+    return costs[costColumn(kind) * 2 + 1];
+  };
+  of(ActionKind::Forward).acquireBytes = 6;
+  of(ActionKind::WeightGrad).releaseBytes = 6;
+  of(ActionKind::Backward).releaseBytes = 6;
+  problem.setUneven(costs, {});
+  // Times and memory are counted, but no reader accepts it yet.
+  const auto fault = problem.check();
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::CopiesOfUneven);
+  EXPECT_EQ(problem.copyableBytes(0, LoadBefore::InputGrad), 4);
+  // F1 needs all 6 bytes: it awaits SAVE0. LOAD0 needs those of SAVE1.
+  EXPECT_EQ(waitsOf(problem, withRank1(bothCopied)),
+            "0SAVE0 0F0; 0F1 0SAVE0; 0SAVE1 0F1; 0LOAD0 0SAVE0 0SAVE1; "
+            "0I0 0LOAD0; 0LOAD1 0W0; 0I1 0LOAD1");
+  EXPECT_EQ(verdict(problem, withRank1(bothCopied)), "");
+  EXPECT_EQ(verdict(problem, withRank1("0F0 0F1 0SAVE0 0LOAD0 0I0 0W0 0I1 "
+                                       "0W1")),
+            "rank 0 holds 10 bytes at 0F1, 4 more than its 6 [S5]");
 }
 
 /// A random legal list of one rank: `m` micro-batches, some copied.

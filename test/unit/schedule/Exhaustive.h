@@ -33,7 +33,9 @@ public:
       if (from != to) {
         const Link &link = problem.linkBetween(from, to);
         hop.link = from * problem.numRanks() + to;
-        hop.occupancy = link.occupancyNs(edge.bytes);
+        for (int32_t k = 0; k < all; ++k)
+          hop.occupancy.push_back(
+              link.occupancyNs(problem.bytesOf(&edge - &problem.edges[0], k)));
         hop.latency = link.latencyNs;
       }
       hops.push_back(hop);
@@ -60,7 +62,9 @@ private:
   static constexpr int64_t absent = -1;
   struct Hop {
     int32_t link = -1;
-    int64_t occupancy = 0, latency = 0;
+    int64_t latency = 0;
+    /// Indexed by micro-batch; empty within a rank.
+    std::vector<int64_t> occupancy;
   };
   struct State {
     /// Starts never decrease from one step to the next.
@@ -102,12 +106,12 @@ private:
     int64_t left = 0;
     for (int32_t s = 0; s < stages; ++s)
       if (problem.rankOf(s) == rank) {
-        const int64_t f = problem.cost(s, ActionKind::Forward).ns;
-        const int64_t i = problem.cost(s, ActionKind::InputGrad).ns;
-        const int64_t w = problem.cost(s, ActionKind::WeightGrad).ns;
-        const int64_t b =
-            std::min(i + w, problem.cost(s, ActionKind::Backward).ns);
         for (int32_t k = 0; k < all; ++k) {
+          const int64_t f = problem.cost(s, ActionKind::Forward, k).ns;
+          const int64_t i = problem.cost(s, ActionKind::InputGrad, k).ns;
+          const int64_t w = problem.cost(s, ActionKind::WeightGrad, k).ns;
+          const int64_t b =
+              std::min(i + w, problem.cost(s, ActionKind::Backward, k).ns);
           const int8_t phase = state.phase[at(s, k)];
           left += phase == 0 ? f + b : phase == 1 ? b : phase == 2 ? w : 0;
         }
@@ -155,7 +159,7 @@ private:
 
   bool runTask(const State &state, int32_t s, int32_t k, ActionKind kind) {
     const int32_t rank = problem.rankOf(s);
-    const Cost &cost = problem.cost(s, kind);
+    const Cost &cost = problem.cost(s, kind, k);
     int64_t start = std::max(state.clock[rank], int64_t(0));
     const ActionKind producer =
         kind == ActionKind::Backward ? ActionKind::InputGrad : kind;
@@ -193,7 +197,9 @@ private:
 
   bool isBusy(int32_t link) const {
     for (const Hop &hop : hops)
-      if (hop.link == link && hop.occupancy > 0)
+      if (hop.link == link &&
+          std::any_of(hop.occupancy.begin(), hop.occupancy.end(),
+                      [](int64_t ns) { return ns > 0; }))
         return true;
     return false;
   }
@@ -222,7 +228,7 @@ private:
     next.linkFree[link] = start;
     for (size_t e = first; e < hops.size(); ++e)
       if (isSameBurst(first, e)) {
-        next.linkFree[link] += hops[e].occupancy;
+        next.linkFree[link] += hops[e].occupancy[k];
         next.message[at(e, k)] = next.linkFree[link] + hops[e].latency;
       }
     return walk(next);

@@ -121,8 +121,9 @@ TEST(Offload, FirstChunksOfEachRank) {
   EXPECT_GT(numPairs(first), 0);
   EXPECT_GT(numPairs(all), numPairs(first));
   for (Action action : first.all())
-    if (action.traits().isCopy())
+    if (action.traits().isCopy()) {
       EXPECT_LT(action.subject, 4u);
+    }
   const int64_t held = fullestPeak(simulate(problem, base)),
                 heldFirst = leastCap(problem, base, {Pairs::All, 1});
   EXPECT_LT(heldFirst, held);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs from PyTorch modules: see docs/export.md."""
 
-from .joint import Refusal
+from .layer import Refusal
 from .model import Model, read_model
 from .random_numbers import HashedRandom
 from .stages import export_stages

@@ -12,7 +12,7 @@ from typing import Sequence
 
 import torch
 
-from .joint import Layer, Refusal, staged
+from .layer import Layer, Refusal, staged
 from .library import PROBED, write_contents
 from .random_numbers import HashedRandom
 from .tasks import Body, Place, Region, aligned, data_place, edge_places
@@ -39,6 +39,9 @@ class Agreement:
 
     output: Difference
     gradient: Difference
+    #: The same for gradients of fp64, of eager ones and of the tasks'; None: the layer
+    #: does not run in fp64.
+    rounding: tuple[float, float] | None
     #: Medians of F, I and W, in ns.
     times: tuple[int, int, int]
     #: What eager execution keeps for the backward, without parameters and buffers.
@@ -169,20 +172,35 @@ def check_layer(
     buffers.values[gradients] = results[gradients]
     trained = [w for w in body.weights if w.name in eager.parameter_grads]
     output_error = differences(outputs, eager.outputs)
-    gradient_error = differences(
-        input_grads
-        + [buffers.get(Place("gradients", w.offset), w.value.detach()) for w in trained],
-        eager.input_grads + [eager.parameter_grads[w.name] for w in trained],
-    )
+    found = input_grads + [
+        buffers.get(Place("gradients", w.offset), w.value.detach()) for w in trained
+    ]
+    names = [w.name for w in trained]
+    wanted = eager.gradients(names)
+    gradient_error = differences(found, wanted)
     _refuse_difference(layer, "outputs", output_error)
     for weight, value in zip(running, changed):
         error = differences([value], [eager.buffers[weight.name].float()])
         _refuse_difference(layer, f"values of buffer '{weight.name}'", error)
     _refuse_difference(layer, "gradients", gradient_error)
     of_tasks = times[0], times[1], times[2]
+    rounding = None
+    exact = _exact_gradients(layer, loss_scale, names)
+    if exact is not None:
+        rounding = differences(wanted, exact).of_all, differences(found, exact).of_all
     return Agreement(
-        output_error, gradient_error, of_tasks, eager.saved_bytes, is_equal
+        output_error, gradient_error, rounding, of_tasks, eager.saved_bytes, is_equal
     )
+
+
+def _exact_gradients(
+    layer: Layer, loss_scale: float, names: Sequence[str]
+) -> list[torch.Tensor] | None:
+    """Those of fp64; None if a module has constants or conversions of fp32."""
+    try:
+        return _eager(layer, loss_scale, torch.float64).gradients(names)
+    except RuntimeError:
+        return None
 
 
 def _weight_grads(
@@ -228,13 +246,29 @@ class Eager:
     #: What the forward keeps for the backward, without parameters and buffers.
     saved_bytes: int
 
+    def gradients(self, names: Sequence[str]) -> list[torch.Tensor]:
+        """Of the inputs, and of these parameters."""
+        return self.input_grads + [self.parameter_grads[name] for name in names]
 
-def _eager(layer: Layer, loss_scale: float) -> Eager:
+
+def _eager(
+    layer: Layer, loss_scale: float, dtype: torch.dtype = torch.float32
+) -> Eager:
+    """Outputs and gradients, with fp32 converted to `dtype`."""
+
+    def converted(x: torch.Tensor) -> torch.Tensor:
+        return x.detach().to(dtype) if x.is_floating_point() else x.detach()
+
     inputs = [
-        x.detach().clone().requires_grad_(x.is_floating_point() and not layer.is_first)
+        converted(x).clone().requires_grad_(x.is_floating_point() and not layer.is_first)
         for x in layer.inputs
     ]
     values = layer.values()
+    if dtype != torch.float32:
+        values = {
+            name: converted(x).requires_grad_(x.requires_grad)
+            for name, x in values.items()
+        }
     own = {tensor.untyped_storage().data_ptr() for tensor in values.values()}
     # Held, so that no two have the same address.
     saved: list[torch.Tensor] = []
@@ -249,11 +283,11 @@ def _eager(layer: Layer, loss_scale: float) -> Eager:
     memory = {s.data_ptr(): s.nbytes() for s in (t.untyped_storage() for t in saved)}
     floats = [x for x in outputs if x.is_floating_point()]
     generator = torch.Generator().manual_seed(0)
-    given = [torch.randn(x.shape, generator=generator) for x in floats]
+    given = [torch.randn(x.shape, generator=generator).to(x.dtype) for x in floats]
     if layer.loss_fn is not None:
-        given = [torch.tensor(loss_scale)]
+        given = [torch.tensor(loss_scale, dtype=floats[0].dtype)]
     wanted = [x for x in inputs if x.requires_grad]
-    trained = [(n, p) for n, p in layer.parameters if p.requires_grad]
+    trained = [(n, values[n]) for n, p in layer.parameters if p.requires_grad]
     found = torch.autograd.grad(
         floats, wanted + [p for _, p in trained], given, allow_unused=True
     )

@@ -16,7 +16,7 @@ from typing import Any, Sequence
 import torch
 
 from . import private
-from .joint import Refusal
+from .layer import Refusal
 from .tasks import Task
 
 #: Raised when the meaning of an object file changes.

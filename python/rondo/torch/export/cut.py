@@ -17,7 +17,8 @@ import networkx
 import torch
 from torch.fx import Node
 
-from .joint import Joint, Refusal
+from .joint import Joint
+from .layer import Refusal
 
 _aten = torch.ops.aten
 

@@ -8,7 +8,7 @@ from typing import Mapping
 
 import torch
 
-from .joint import Refusal, Stream
+from .layer import Refusal, Stream
 
 
 @dataclass

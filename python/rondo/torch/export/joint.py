@@ -4,117 +4,16 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
-from typing import Any, Callable, Sequence, TypeVar
+from dataclasses import dataclass
+from typing import Callable, Sequence, TypeVar
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils._pytree import tree_leaves
 
 from . import private
-from .calls import Calls, operation_of, place
+from .calls import operation_of, place
+from .layer import Layer, Refusal, as_output, staged
 from .random_numbers import hash_random_numbers
-
-
-class Refusal(ValueError):
-    """A module that cannot be exported: which, why, and what to do."""
-
-
-@dataclass
-class Stream:
-    """A part of each sample that a layer reads from the data set."""
-
-    name: str
-    #: Of the samples of a micro-batch.
-    example: torch.Tensor
-    #: Whole numbers are from 0 to below - 1.
-    below: int | None = None
-
-
-def staged(tensor: torch.Tensor) -> torch.Tensor:
-    """Data as a program has them: fp32, uint8 or int32."""
-    if tensor.is_floating_point():
-        return tensor.to(torch.float32)
-    if tensor.dtype in (torch.uint8, torch.bool):
-        return tensor.to(torch.uint8)
-    return tensor.to(torch.int32)
-
-
-@dataclass
-class Layer:
-    """A module with an example of its inputs.
-
-    `edges` are the outputs of other layers that it reads, and `inputs` all tensors
-    of these, or the data of the first layer, which has no edges. `loss_fn` and
-    `targets` make the last layer's loss. Its data are tokens or targets, or the
-    parts of each sample that `streams` describes.
-    """
-
-    name: str
-    module: torch.nn.Module
-    edges: list[list[torch.Tensor]]
-    inputs: list[torch.Tensor]
-    loss_fn: Callable[..., torch.Tensor] | None = None
-    targets: list[torch.Tensor] = field(default_factory=list)
-    streams: list[Stream] = field(default_factory=list)
-    outputs: list[torch.Tensor] = field(default_factory=list)
-    #: The buffers that the forward changes, such as running means.
-    running: list[str] = field(default_factory=list)
-    #: The parameter that the first and the last layer share.
-    tied: str | None = None
-    calls: Calls = field(default_factory=Calls)
-
-    @property
-    def is_first(self) -> bool:
-        return not self.edges
-
-    @property
-    def parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
-        return list(self.module.named_parameters())
-
-    @property
-    def buffers(self) -> list[tuple[str, torch.Tensor]]:
-        return list(self.module.named_buffers())
-
-    @property
-    def data(self) -> list[torch.Tensor]:
-        """What it reads from the data set."""
-        return self.inputs if self.is_first else self.targets
-
-    def values(self) -> dict[str, torch.Tensor]:
-        """Weights, and copies of the buffers, which call() may change."""
-        copies = {name: buffer.detach().clone() for name, buffer in self.buffers}
-        return dict(self.parameters) | copies
-
-    def run(self) -> list[torch.Tensor]:
-        """What the next layers take: dense tensors, whole numbers as int32."""
-        with torch.no_grad():
-            result = self.call(self.values(), self.inputs, [])
-        return [_as_output(x, False) for x in result]
-
-    def _tensors(self, result: Any) -> list[torch.Tensor]:
-        leaves = tree_leaves(result)
-        for leaf in leaves:
-            if not isinstance(leaf, torch.Tensor):
-                raise Refusal(
-                    f"layer '{self.name}' returns a {type(leaf).__name__}, and only "
-                    "tensors go to the next layer"
-                )
-        return leaves
-
-    def call(
-        self,
-        values: dict[str, torch.Tensor],
-        inputs: Sequence[torch.Tensor],
-        targets: Sequence[torch.Tensor],
-    ) -> list[torch.Tensor]:
-        """The layer's tensors, computed with these weights and buffers. What the
-        forward puts in place of a buffer is in `values` afterwards."""
-        given = _as_examples(inputs, self.inputs)
-        result = torch.func.functional_call(self.module, values, given)
-        if self.loss_fn is not None:
-            result = self.loss_fn(result, *_as_examples(targets, self.targets))
-        return self._tensors(result)
 
 
 @dataclass
@@ -161,7 +60,7 @@ def trace(layer: Layer) -> Joint:
             values[name] = values[name].to(buffers[name].dtype, copy=True)
         outputs = layer.call(values, rest[: len(inputs)], rest[len(inputs) :])
         return (
-            *(_as_output(x, index in shared) for index, x in enumerate(outputs)),
+            *(as_output(x, index in shared) for index, x in enumerate(outputs)),
             *(values[name].detach().float() for name in layer.running),
         )
 
@@ -194,16 +93,6 @@ def _example(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.is_floating_point():
         return tensor.detach().clone().requires_grad_()
     return tensor.to(torch.int32)
-
-
-def _as_examples(
-    tensors: Sequence[torch.Tensor], examples: Sequence[torch.Tensor]
-) -> tuple[torch.Tensor, ...]:
-    """Whole numbers in the types that the module takes."""
-    return tuple(
-        x if x.is_floating_point() else x.to(example.dtype)
-        for x, example in zip(tensors, examples)
-    )
 
 
 def _running_buffers(layer: Layer) -> list[str]:
@@ -255,15 +144,6 @@ def _refuse_running(layer: Layer, joint: Joint) -> None:
                 "micro-batches, and on recomputation; call eval() on the module, or "
                 "keep the buffer as it is"
             )
-
-
-def _as_output(tensor: torch.Tensor, is_shared: bool) -> torch.Tensor:
-    """A tensor as edges have it: contiguous, whole numbers as int32."""
-    if not tensor.is_floating_point() and tensor.dtype != torch.int32:
-        return tensor.to(torch.int32)
-    if is_shared:
-        return tensor.clone(memory_format=torch.contiguous_format)
-    return tensor.contiguous()
 
 
 def _run(
@@ -352,7 +232,8 @@ def _refuse_operations(layer: Layer, module: GraphModule) -> None:
             raise Refusal(
                 f"{place(layer.name, module_path)}: {node.target} gives {value.dtype}: on the CPU "
                 "layers compute in fp32; convert the module with float(), leave out "
-                "autocast, and write complex numbers as pairs"
+                "autocast, and write complex numbers as pairs, such as the cosines and sines of "
+                "rotary positions"
             )
 
 

@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import os
-import struct
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Iterable, Sequence
 
 import torch
 
+from . import libtorch
 from .compile import Compiled, level
-from .joint import Layer, staged
+from .layer import Layer, staged
 from .tasks import ALIGNMENT, Body, Placed, Task, aligned
 
 if TYPE_CHECKING:
@@ -167,13 +165,18 @@ def _lowest(
 
 
 class Glue:
-    """C++ tables of bodies, as rondo_torch.h has them."""
+    """C++ tables of bodies, as rondo_torch.h has them. `over_libtorch` are functions
+    that run in PyTorch's own library."""
 
-    def __init__(self) -> None:
+    def __init__(self, over_libtorch: Iterable[str] = ()) -> None:
         self.parts = [
-            '#include "runtime/torch/rondo_torch.h"\n\n#include <string>\n\n',
+            '#include "runtime/torch/rondo_torch.h"\n\n#include <cstdio>\n#include <string>\n\n',
             _PROCESSOR[level()],
         ]
+        self.opens = ""
+        if over_libtorch:
+            self.parts.append(libtorch.bridges(over_libtorch))
+            self.opens = libtorch.check()
         self.graphs: dict[str, None] = {}
         self.tasks: list[tuple[str, str]] = []
         self.numbers = 0
@@ -291,6 +294,7 @@ class Glue:
             "  if (!has_instructions())\n"
             f'    return "its graphs are compiled for {level()}, and this processor has '
             'fewer instructions: export the model on this machine";\n'
+            f"{self.opens}"
             f"{_data_check(layer, sized.samples, tokens)}"
             f"  sizes->weight_bytes = {body.weight_bytes};\n"
             f"  sizes->frozen_weight_bytes = {body.frozen_weight_bytes};\n"
@@ -342,7 +346,10 @@ class Glue:
         return (
             f"static rondo::torch::Graph *const graphs[] = {{{graphs}}};\n"
             f"static const rondo::torch::Probed probed[] = {{{tasks or '{}'}}};\n"
+            f"static const char *open() {{\n{self.opens}  return nullptr;\n}}\n"
             "int main(int argc, char **argv) {\n"
+            "  if (const char *what = open()) {\n"
+            '    std::fprintf(stderr, "error: %s\\n", what);\n    return 1;\n  }\n'
             "  rondo_layer layer{};\n"
             f'  layer.name = "{PROBED}";\n'
             f"  return rondo::torch::probe(argc, argv, graphs, {len(self.graphs)}, "

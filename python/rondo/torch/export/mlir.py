@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Sequence
 from .check import Agreement
 from .compile import Compiled
 from .data import Data
-from .joint import Layer, Stream
+from .layer import Layer, Stream
 from .library import Plan, Recording, stream_type
 from .tasks import Body
 

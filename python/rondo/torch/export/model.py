@@ -115,12 +115,20 @@ class Model:
     def _parameters(
         self, layers: Mapping[str, torch.nn.Module]
     ) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """Parameters with their names in checkpoints."""
-        tied = self.report.get("tied", {})
+        """Parameters with their names in checkpoints, without those that are constants."""
+        tied, shared = self.report.get("tied", {}), self.report.get("shared", {})
+        constants = {
+            (entry["layer"], name)
+            for entry in self.report.get("layers", ())
+            for name in entry.get("constants", ())
+        }
         for name, module in layers.items():
             for parameter_name, parameter in module.named_parameters():
+                if (name, parameter_name) in constants:
+                    continue
                 is_tied = tied.get(name) == parameter_name
-                yield TIED if is_tied else f"{name}.{parameter_name}", parameter
+                whole = f"{name}.{parameter_name}"
+                yield TIED if is_tied else shared.get(whole, whole), parameter
 
 
 def _call(command: list[str]) -> str:

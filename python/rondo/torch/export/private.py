@@ -14,7 +14,7 @@ from torch._inductor import aot_compile, cpu_vec_isa
 from torch._inductor.decomposition import select_decomp_table
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
 from torch._subclasses import fake_tensor
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
@@ -27,10 +27,15 @@ def joint_graph(function: Callable[..., Any], args: Sequence[torch.Tensor]) -> G
     """Forward and gradients of a function as one graph.
 
     Placeholders are the arguments, then the gradients of the outputs; results are
-    the outputs, then the gradients of the arguments, None for those without.
+    the outputs, then the gradients of the arguments, None for those without. Other
+    tensors that the function uses, such as attributes of modules, become constants.
     """
+    mode = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
     return aot_export_joint_simple(
-        function, tuple(args), trace_joint=True, decompositions=select_decomp_table()
+        function,
+        tuple(mode.from_tensor(x, static_shapes=True) for x in args),
+        trace_joint=True,
+        decompositions=select_decomp_table(),
     )
 
 
@@ -53,6 +58,11 @@ def common_subexpressions(module: GraphModule) -> None:
     """Computes what is computed twice once, in place."""
     from torch._functorch.compile_utils import fx_graph_cse
 
+    first: dict[Any, Node] = {}
+    for node in list(module.graph.nodes):
+        if node.op == "get_attr" and first.setdefault(node.target, node) is not node:
+            node.replace_all_uses_with(first[node.target])
+            module.graph.erase_node(node)
     module.graph = fx_graph_cse(module.graph)
     module.graph.eliminate_dead_code()
     module.recompile()

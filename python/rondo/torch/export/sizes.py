@@ -9,7 +9,7 @@ from typing import Any, Sequence
 
 import torch
 
-from .joint import Layer, Refusal
+from .layer import Layer, Refusal
 from .mlir import Exported
 from .tasks import Body
 

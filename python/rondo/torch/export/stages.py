@@ -4,33 +4,28 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-import subprocess
 from pathlib import Path
-from typing import Any, Callable, Mapping, NoReturn, Sequence
+from typing import Callable, Mapping, Sequence
 
 import torch
 
-from .build import MissingFunctions, cache_folder, make_archive, make_program
-from .calls import operation_of, place
+from .build import cache_folder, make_archive, make_program
 from .check import check_layer
-from .compile import (
-    Compiled,
-    compile_tasks,
-    compiled_task,
-    level,
-    operations_of,
-)
+from .compile import compile_tasks, compiled_task
 from .cut import RECOMPUTE
 from .data import Data, read_data, resized
-from .joint import Layer, Refusal, trace
-from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
+from .joint import trace
+from .layer import Layer, Refusal
+from .library import Glue, plan
 from .mlir import Exported, Stage, model_text
 from .model import Model
+from .record import place_allocations, record
+from .report import report, write_weights
+from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
-from .tasks import TIED, Task, divide
+from .tasks import Task, divide
 
 
 def export_stages(
@@ -51,6 +46,8 @@ def export_stages(
     cache: str | os.PathLike[str] | None = None,
     recompute: float = RECOMPUTE,
     backward: bool = True,
+    with_libtorch: bool = False,
+    frozen_are_constants: bool = False,
 ) -> Model:
     """Compiles the layers of a model, so that Rondo trains it without Python.
 
@@ -75,6 +72,12 @@ def export_stages(
     most `recompute` ns for each KiB less; with 0 none is, with math.inf all are.
     `backward` also compiles I and W as one task, for schedules that run them together.
 
+    With `with_libtorch` operations that Rondo's library does not have run in PyTorch's,
+    which the program then opens; it says which.
+
+    With `frozen_are_constants` parameters that are not trained are in the library, not
+    among the weights that a program initialises, saves and shards.
+
     Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
     operations that Rondo has.
     """
@@ -94,7 +97,9 @@ def export_stages(
     prepared: dict[int, list[Exported]] = {}
     for size in sizes:
         try:
-            chains[size], sources = _chain(layers, inputs or {}, resized(data, size), loss_fn)
+            chains[size], sources = _chain(
+                layers, inputs or {}, resized(data, size), loss_fn, frozen_are_constants
+            )
         except (RuntimeError, ValueError) as error:
             if size == data.samples or isinstance(error, Refusal):
                 raise
@@ -111,16 +116,16 @@ def export_stages(
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
     compile_tasks(graphs, graphs_folder)
-    _record(unique, folder)
-    _plan(unique)
-    _check(unique, folder)
-    _write_library(unique, bodies, chain, folder, data)
+    over_libtorch = record(unique, folder, with_libtorch)
+    place_allocations(unique)
+    _check(unique, folder, over_libtorch)
+    _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
     placed = list(placement or _divide_evenly(times, ranks))
-    _write_weights(chain, bodies, folder)
+    write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
     (folder / "model.mlir").write_text(text)
-    return _report(chain, bodies, folder)
+    return report(chain, bodies, folder, over_libtorch)
 
 
 def _chain(
@@ -128,6 +133,7 @@ def _chain(
     inputs: Mapping[str, Sequence[str]],
     data: Data,
     loss_fn: Callable[..., torch.Tensor],
+    frozen_are_constants: bool,
 ) -> tuple[list[Layer], list[list[int]]]:
     """The layers, and the indices of those that each reads."""
     if len(layers) < 2:
@@ -138,12 +144,16 @@ def _chain(
                 f"'{name}' is no name of a layer: it has letters, digits, '_', '.', '-'"
             )
     sources = _sources(list(layers), inputs)
+    shared = sharing(layers, sources, data)
     chain: list[Layer] = []
     outputs: list[list[torch.Tensor]] = []
     for index, (name, module) in enumerate(layers.items()):
         edges = [outputs[s] for s in sources[index]]
         given = [x for edge in edges for x in edge] if edges else data.example
-        layer = Layer(name, module, edges, given)
+        layer = Layer(name, module, edges, given, shared=shared.parts[index])
+        layer.tied = shared.tied.get(index)
+        layer.frozen_are_constants = frozen_are_constants
+        receive(layer, [chain[s] for s in sources[index]])
         if layer.is_first:
             layer.streams = data.example_streams
         if index + 1 == len(layers):
@@ -152,43 +162,7 @@ def _chain(
         else:
             outputs.append(layer.run())
         chain.append(layer)
-    _tie(chain, data)
     return chain, sources
-
-
-def _tie(chain: Sequence[Layer], data: Data) -> None:
-    """Marks the parameter that the first and the last layer share; refuses others in
-    two layers."""
-    owners: dict[int, tuple[Layer, str]] = {}
-    for layer in chain:
-        for name, parameter in layer.parameters:
-            owner, first_name = owners.setdefault(id(parameter), (layer, name))
-            if owner is layer:
-                continue
-            both = (
-                f"'{owner.name}.{first_name}' and '{layer.name}.{name}' are one parameter"
-            )
-            shape = tuple(parameter.shape)
-            if (owner, layer) != (chain[0], chain[-1]) or owner.tied:
-                raise Refusal(
-                    f"{both}: only the first and the last layer can share one, a matrix "
-                    "of embeddings; give each layer its own"
-                )
-            if not data.tokens or len(shape) != 2 or shape[0] != data.vocab:
-                raise Refusal(
-                    f"{both}, {list(shape)}: what the first and the last layer share is "
-                    "a matrix with a row for each token"
-                    + (f", here {data.vocab}" if data.tokens else "")
-                    + "; give each layer its own"
-                )
-            owner.tied, layer.tied = first_name, name
-    for layer in chain:
-        names = [n for n, _ in layer.parameters]
-        if layer.tied not in (None, TIED) and TIED in names:
-            raise Refusal(
-                f"layer '{layer.name}' shares its parameter '{layer.tied}', which a "
-                f"program calls '{TIED}', and has another one of that name: rename it"
-            )
 
 
 def _refuse_shared_buffers(chain: Sequence[Layer]) -> None:
@@ -266,118 +240,6 @@ def _prepare(
     return Exported(name, layer, body, compiled, [None] * len(compiled))
 
 
-def _record(unique: Sequence[Exported], folder: Path) -> None:
-    """Runs each graph once to see what it allocates."""
-    glue = Glue()
-    objects = {}
-    for exported in unique:
-        for done in exported.compiled:
-            if done is not None:
-                glue.graph(done)
-                objects[done.name] = done.path
-    program = folder / "probe"
-    try:
-        make_program(glue.text() + glue.probe(), list(objects.values()), program)
-    except MissingFunctions as error:
-        _refuse_functions(unique, error.names)
-    for exported in unique:
-        for index, (task, done) in enumerate(
-            zip(exported.body.tasks, exported.compiled)
-        ):
-            if done is None:
-                continue
-            try:
-                recordings = [
-                    _record_task(program, done, task, folder, seed) for seed in (0, 1)
-                ]
-            except RuntimeError as error:
-                raise Refusal(
-                    f"layer '{exported.layer.name}': {task.kind} cannot run: {error}"
-                ) from None
-            if recordings[0] != recordings[1]:
-                raise Refusal(
-                    f"layer '{exported.layer.name}': {task.kind} allocates other "
-                    "tensors in a second run"
-                )
-            _check_outputs(exported.layer.name, task, recordings[0])
-            exported.recordings[index] = recordings[0]
-
-
-def _refuse_functions(unique: Sequence[Exported], missing: set[str]) -> NoReturn:
-    for exported in unique:
-        layer = exported.layer
-        operations = {
-            operation
-            for compiled in exported.compiled
-            if compiled is not None and compiled.functions & missing
-            for operation in operations_of(compiled, missing)
-        }
-        for operation in sorted(operations):
-            module = layer.calls.modules.get(operation_of(f"aten.{operation}"), "")
-            raise Refusal(
-                f"{place(layer.name, module)} uses {', '.join(sorted(operations))}, "
-                "which Rondo's library does not have: write it with other operations"
-            ) from None
-    raise RuntimeError(f"undefined functions: {', '.join(sorted(missing))}")
-
-
-def _record_task(
-    program: Path, compiled: Compiled, task: Task, folder: Path, seed: int
-) -> Recording:
-    generator = torch.Generator().manual_seed(seed)
-    lines, contents = [], []
-    for placed in task.inputs:
-        count = placed.nbytes // placed.dtype.itemsize
-        if placed.dtype.is_floating_point:
-            tensor = torch.rand(count, generator=generator, dtype=placed.dtype)
-        else:
-            tensor = torch.zeros(count, dtype=placed.dtype)
-        lines.append(tensor_line(placed))
-        contents.append(tensor.numpy().tobytes())
-    path = folder / "probe.in"
-    write_contents(path, lines, contents)
-    done = subprocess.run(
-        [str(program), "record", compiled.name, str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    path.unlink()
-    if done.returncode != 0:
-        # What the graph itself prints comes before.
-        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        raise RuntimeError(lines[-1].removeprefix("error: "))
-    return parse_recording(done.stdout)
-
-
-def _check_outputs(layer: str, task: Task, recording: Recording) -> None:
-    for index, (placed, output) in enumerate(zip(task.outputs, recording.outputs)):
-        found = output.shape, tuple(
-            s for s, n in zip(output.strides, output.shape) if n > 1
-        )
-        wanted = placed.shape, tuple(
-            s for s, n in zip(placed.strides, placed.shape) if n > 1
-        )
-        if found != wanted:
-            raise RuntimeError(
-                f"layer '{layer}': output {index} of {task.kind} has sizes and strides "
-                f"{found}, not {wanted}"
-            )
-
-
-def _plan(unique: Sequence[Exported]) -> None:
-    """Places the allocations of each task."""
-    for exported in unique:
-        body = exported.body
-        exported.plans = [
-            plan(task, recording) if recording else None
-            for task, recording in zip(body.tasks, exported.recordings)
-        ]
-        sizes = [p.workspace if p else 0 for p in exported.plans]
-        body.workspace_bytes = max(sizes[:3])
-        body.backward_workspace_bytes = max(sizes[3:], default=0)
-
-
 def _add_tasks(glue: Glue, exported: Exported, folder: Path) -> str:
     """Tables of a body's tasks; returns the name of its constants."""
     constants = glue.constants(exported.name, exported.body.constants, folder)
@@ -398,9 +260,10 @@ def _write_library(
     chain: Sequence[Layer],
     folder: Path,
     data: Data,
+    over_libtorch: Sequence[str],
 ) -> None:
     """libstages.a."""
-    glue = Glue()
+    glue = Glue(over_libtorch)
     for exported in unique:
         _add_tasks(glue, exported, folder)
     written = set()
@@ -411,10 +274,12 @@ def _write_library(
     make_archive(glue.text(), _objects(unique), folder / "libstages.a")
 
 
-def _check(unique: Sequence[Exported], folder: Path) -> None:
+def _check(
+    unique: Sequence[Exported], folder: Path, over_libtorch: Sequence[str]
+) -> None:
     """Compares every body with eager execution, and measures it; leaves out a B that
     does not give the bits of I and W."""
-    glue = Glue()
+    glue = Glue(over_libtorch)
     workspaces = {}
     for exported in unique:
         constants = _add_tasks(glue, exported, folder)
@@ -474,71 +339,3 @@ def _stages(sources: Sequence[Sequence[int]], placed: Sequence[int]) -> list[Sta
             stages.append(Stage(index, index + 1, rank, feeding))
         stage_of.append(len(stages) - 1)
     return stages
-
-
-def _report(
-    chain: Sequence[Layer], bodies: Sequence[Sized], folder: Path
-) -> Model:
-    report = {
-        "torch": torch.__version__,
-        "instructions": level(),
-        "tied": {layer.name: layer.tied for layer in chain if layer.tied},
-        "layers": [_reported(layer, sized) for layer, sized in zip(chain, bodies)],
-    }
-    (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
-    return Model(folder, report)
-
-
-def _reported(layer: Layer, sized: Sized) -> dict[str, Any]:
-    """Figures of the example's own size, and the largest differences of all sizes."""
-    exported = sized.own
-    body = exported.body
-    agreements = [e.agreement for e in sized.variants.values() if e.agreement]
-    assert exported.agreement is not None
-    return {
-        "layer": layer.name,
-        "body": sized.name,
-        "samples": sized.samples,
-        "undivided": sized.undivided,
-        "parameters": len(body.weights),
-        "frozen": [
-            w.name for w in body.weights if not (w.has_gradient or w.is_running)
-        ],
-        "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
-        "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,
-        "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,
-        "eager_saved_bytes": exported.agreement.eager_saved_bytes,
-        "workspace_bytes": body.workspace_bytes,
-        "backward": _backward_words([a.backward_is_equal for a in agreements]),
-        "backward_workspace_bytes": body.backward_workspace_bytes * sized.has_backward,
-        "forward_ns": exported.times[0],
-        "input_grad_ns": exported.times[1],
-        "weight_grad_ns": exported.times[2],
-        "output_difference": max(a.output.of_all for a in agreements),
-        "gradient_difference": max(a.gradient.of_all for a in agreements),
-        "gradient_difference_by_tensor": max(a.gradient.of_own for a in agreements),
-        "operations": sorted(
-            {o for c in exported.compiled if c for o in operations_of(c)}
-        ),
-    }
-
-
-def _backward_words(are_equal: Sequence[bool | None]) -> str:
-    if False in are_equal:
-        return "I and then W: one graph gives other bits"
-    return "I and then W" if None in are_equal else "one graph"
-
-
-def _write_weights(
-    chain: Sequence[Layer], bodies: Sequence[Sized], folder: Path
-) -> None:
-    from safetensors.torch import save_file
-
-    tensors = {}
-    for layer, sized in zip(chain, bodies):
-        values = dict(layer.parameters) | dict(layer.buffers)
-        for weight in sized.own.body.weights:
-            value = values[weight.name].detach().float().contiguous()
-            key = TIED if weight.is_tied else f"{layer.name}.{weight.name}"
-            tensors[key] = value.reshape(weight.shape).clone()
-    save_file(tensors, folder / "init.safetensors")

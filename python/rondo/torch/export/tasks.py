@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from . import private
 from .cut import Kept, ancestors, bytes_of, choose_kept
-from .joint import Joint, Layer, Refusal
+from .joint import Joint
+from .layer import Layer, Refusal
 
 ALIGNMENT = 64
 

@@ -219,6 +219,9 @@ def compare(checker, problems, schedules, path, seen):
         agrees = our["rule"] == rules[0] if rules else our["legal"]
         if rules and rules[0] in MEMORY_RULES:
             agrees = our["rule"] in rules or our["rule"] in MEMORY_RULES
+        # Without copies, a run may be stuck before it reaches a wrong order.
+        if rules == ["dependence"] and not any(is_copy(name) for row in schedule["ranks"] for name in row):
+            agrees = our["rule"] in ("dependence", "deadlock")
         if not agrees:
             sys.exit(f"{json.dumps(schedule)}\nrondo: {our}\nchecker: {their}")
         seen[rules[0] if rules else "legal"] += 1

@@ -1,0 +1,42 @@
+//===- Construct.h - Lists of tasks by priorities ---------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_SCHEDULE_UNEVEN_CONSTRUCT_H
+#define RONDO_SCHEDULE_UNEVEN_CONSTRUCT_H
+
+#include "schedule/uneven/RankLists.h"
+
+namespace rondo {
+
+/// How a rank that is free chooses its next task.
+struct ConstructRule {
+  /// When W runs.
+  enum class WeightGrad : uint8_t {
+    /// If no F or I can start.
+    Fills,
+    /// Directly after its I.
+    Follows,
+    /// As Fills, but not if it would delay an input whose arrival is known.
+    Waits,
+  } weightGrad = WeightGrad::Fills;
+  /// Whether I goes before F.
+  bool isBackwardFirst = true;
+  /// At most this many micro-batches of a rank have run F but not I.
+  int32_t inFlight = 1 << 30;
+};
+
+/// Runs a clock: each rank that is free takes the task that the rule prefers of
+/// those that can start, of one kind that which comes first in `order`. F
+/// starts if the rank then still fits all F of the micro-batches that it has
+/// begun, so that it always reaches their backwards. False if tasks wait for
+/// each other.
+bool construct(const TaskGraph &graph, const ConstructRule &rule,
+               OrderClass orders, std::vector<int32_t> order, RankLists &lists);
+
+/// The lists that run one micro-batch after another; needs the least memory.
+void constructOneByOne(const TaskGraph &graph, std::vector<int32_t> order,
+                       RankLists &lists);
+
+} // namespace rondo
+
+#endif // RONDO_SCHEDULE_UNEVEN_CONSTRUCT_H
