@@ -180,6 +180,24 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
+/// The copies of a schedule run on CPUs, one schedule at a time.
+static LogicalResult checkCopies(pipe::ScheduleOp schedule, pipe::PlanOp plan,
+                                 bool isAlone) {
+  if (plan.getTargetKind() != pipe::Target::Cpu)
+    return schedule.emitError()
+           << "schedule @" << schedule.getSymName()
+           << " copies activations to the host, which programs for GPUs cannot "
+              "do yet: compile it with --target cpu, or take a schedule "
+              "without "
+              "pipe.save";
+  if (!isAlone)
+    return schedule.emitError()
+           << "schedule @" << schedule.getSymName()
+           << " copies activations to the host, which executables of several "
+              "schedules cannot do yet: compile it alone";
+  return success();
+}
+
 LogicalResult Emitter::expandAll() {
   for (Member &member : members) {
     if (failed(checkDevices(member.plan)) || failed(findPrograms(member)))
@@ -190,6 +208,10 @@ LogicalResult Emitter::expandAll() {
       return failure();
     if (member.checked->fault())
       return member.checked->emitFault();
+    if (member.checked->order().hasCopies() &&
+        failed(checkCopies(member.schedule, member.plan,
+                           members.size() == 1 && !executable.isAdaptive)))
+      return failure();
     member.figures =
         &analyses.getChildAnalysis<pipe::ScheduleFigures>(member.schedule)
              .figures();
@@ -223,7 +245,9 @@ LogicalResult Emitter::expandAll() {
                     });
   for (size_t i = 1; i < programs.size(); ++i)
     if (programs[i].text.program->arenaBytes !=
-        programs[0].text.program->arenaBytes)
+            programs[0].text.program->arenaBytes ||
+        programs[i].text.program->hostArenaBytes !=
+            programs[0].text.program->hostArenaBytes)
       return programs[i]
                  .op
                  .emitError("programs of one executable have different "

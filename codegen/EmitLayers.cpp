@@ -102,7 +102,7 @@ static std::string partsText(const runtime::CustomDesc &custom) {
 }
 
 /// The last fields of a layer that is custom, a Llama's, keeps something from I
-/// to W, or does not run on the CPU.
+/// to W, may copy what it saves, or does not run on the CPU.
 static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
                               int32_t sizes) {
   const bool isCpu = layer.target == runtime::Target::Cpu;
@@ -111,15 +111,18 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
   llvm::raw_string_ostream os(text);
   const bool isOfLlama = isLlama(layer);
   const int64_t kept = layer.inputGradKeepsBytes;
-  if (isCpu && !isCustom && !isOfLlama && kept == 0)
+  const bool hasTail = kept != 0 || layer.offloads;
+  const std::string tail =
+      std::to_string(kept) + (layer.offloads ? ", true" : "");
+  if (isCpu && !isCustom && !isOfLlama && !hasTail)
     return text;
   os << ",\n     Target::" << (isCpu ? "Cpu" : "Cuda")
      << ", DType::" << (layer.dtype == runtime::DType::Bf16 ? "Bf16" : "Fp32");
   if (isOfLlama)
     os << ",\n     {}" << llamaText(layer.llama);
   if (!isCustom) {
-    if (kept != 0)
-      os << ", {}, {}, " << kept;
+    if (hasTail)
+      os << (isOfLlama ? ", " : ", {}, {}, ") << tail;
     return text;
   }
   static const char *const data[] = {"None", "Tokens", "Targets"};
@@ -145,8 +148,8 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
     os << "}";
   }
   os << parts << "}";
-  if (kept != 0)
-    os << ", {}, " << kept;
+  if (hasTail)
+    os << ", {}, " << tail;
   return text;
 }
 

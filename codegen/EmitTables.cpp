@@ -10,8 +10,10 @@
 #include "runtime/model/layer_sizes.h"
 #include "schedule/model/BufferNumbers.h"
 #include "schedule/order/Residency.h"
+#include "schedule/program/ProgramLaneWaits.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
@@ -183,6 +185,55 @@ static void writeWork(llvm::raw_ostream &os, const Problem &problem) {
   writeArray(os, "int64_t", "work_ns", ns);
 }
 
+/// `rondo::ActionKind::InputGrad, 2, 3`
+static std::string copyText(Action action) {
+  return "rondo::ActionKind::" +
+         llvm::convertToCamelFromSnakeCase(action.traits().keyword,
+                                           /*capitalizeFirst=*/true) +
+         ", " + std::to_string(action.subject) + ", " +
+         std::to_string(action.index);
+}
+
+/// The copies of each rank, and what its lanes wait for.
+static void writeCopies(llvm::raw_ostream &os, const Program &program,
+                        const Problem &problem) {
+  const Schedule &order = program.order;
+  if (!order.hasCopies())
+    return;
+  const LaneWaits waits = laneWaitsOf(problem, program);
+  std::string ranks;
+  for (int32_t r = 0; r < order.numRanks(); ++r) {
+    std::string copies, awaited;
+    size_t numCopies = 0, numWaits = 0;
+    for (int64_t i = order.rankBegin(r); i < order.rankBegin(r + 1); ++i) {
+      const Action action = order.all()[i];
+      if (action.traits().isCopy()) {
+        ++numCopies;
+        copies += "    {" + copyText(action) + "},\n";
+      }
+      for (int64_t w = waits.begin[i]; w < waits.begin[i + 1]; ++w) {
+        ++numWaits;
+        awaited += "    {" + copyText(action) + ", " +
+                   copyText(order.all()[waits.awaited[w]]) + "},\n";
+      }
+    }
+    auto list = [&](const char *type, const std::string &name, size_t count,
+                    const std::string &rows) -> std::string {
+      if (count == 0)
+        return "0, nullptr";
+      os << "constexpr " << type << " " << name << "_" << r << "[] = {\n"
+         << rows << "};\n";
+      return std::to_string(count) + ", " + name + "_" + std::to_string(r);
+    };
+    ranks += "    {" + list("CopyDesc", "copies", numCopies, copies) + ", ";
+    ranks += list("LaneWaitDesc", "lane_waits", numWaits, awaited) +
+             (problem.hostMemory.isHalf(r) ? ", true" : ", false") + "},\n";
+  }
+  os << "// By rank: copies, then what waits for which action on another lane\n"
+        "constexpr RankCopiesDesc copies[] = {\n"
+     << ranks << "};\n";
+}
+
 std::string rondo::codegen::programTables(
     const ProgramText &program, const Problem &problem,
     llvm::ArrayRef<SharedFunction> functions, const ForEach &forEach) {
@@ -190,6 +241,8 @@ std::string rondo::codegen::programTables(
   llvm::raw_string_ostream os(text);
   os << placeTable(program, problem, forEach);
   writeCollectives(os, *program.program);
+  if (program.kind == runtime::ProgramKind::Pipeline)
+    writeCopies(os, *program.program, problem);
   if (hasStaging(*program.program)) {
     os << "// By rank: the pool where its collectives receive what they add.\n";
     writeArray(os, "int32_t", "staging", program.program->staging);
@@ -259,13 +312,46 @@ static size_t writeLinks(llvm::raw_ostream &os, const Problem &problem) {
 /// Fields that few programs set.
 static std::string tailOf(const ProgramText &program, const Problem &problem,
                           const std::string &in) {
-  const bool isLimited = !residencyOf(program, problem).empty();
-  std::string tail;
-  if (program.overlap || isLimited)
-    tail += program.overlap ? ", &" + in + "overlap" : ", nullptr";
-  if (isLimited)
-    tail += ", " + in + "resident";
+  const std::string fields[] = {
+      program.overlap ? "&" + in + "overlap" : "",
+      !residencyOf(program, problem).empty() ? in + "resident" : "",
+      program.program->order.hasCopies() ? in + "copies" : ""};
+  std::string tail, pending;
+  for (const std::string &field : fields) {
+    pending += ", " + (field.empty() ? std::string("nullptr") : field);
+    if (!field.empty())
+      tail += std::exchange(pending, {});
+  }
   return tail;
+}
+
+/// The hosts' arenas and links; the fields of the executable that name them.
+static std::string writeHosts(llvm::raw_ostream &os,
+                              llvm::ArrayRef<ProgramText> programs,
+                              const Problem &problem) {
+  const std::vector<int64_t> &bytes = programs.front().program->hostArenaBytes;
+  if (bytes.empty())
+    return "";
+  writeArray(os, "int64_t", "host_arena_bytes", bytes);
+  os << "// By rank: latency in ns, bytes per us; shared link, and whether it "
+        "carries\n// one copy in all\n"
+        "constexpr HostLinkDesc host_links[] = {\n";
+  for (int32_t r = 0; r < problem.numRanks(); ++r) {
+    const HostLink *own = problem.hostMemory.link(r);
+    const int32_t shared = problem.hostMemory.sharedLink(r);
+    HostLink link = own ? *own : HostLink();
+    if (shared >= 0)
+      if (const int64_t rate = problem.hostMemory.shared[shared].bytesPerUs;
+          rate > 0 && (link.bytesPerUs == 0 || rate < link.bytesPerUs))
+        link.bytesPerUs = rate;
+    os << "    {" << link.latencyNs << ", " << link.bytesPerUs << ", " << shared
+       << ", "
+       << (shared >= 0 && problem.hostMemory.shared[shared].isHalf ? "true"
+                                                                   : "false")
+       << "},\n";
+  }
+  os << "};\n";
+  return ", host_arena_bytes, host_links";
 }
 
 /// `nullptr, &adaptiveRuns`; empty ones at the end are left out.
@@ -323,6 +409,7 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
   const std::vector<int64_t> &arenaBytes = programs.front().program->arenaBytes;
   writeArray(os, "int64_t", "arena_bytes", arenaBytes);
   const size_t numLinks = writeLinks(os, problem);
+  const std::string hosts = writeHosts(os, programs, problem);
   os << "constexpr Executable executable = {" << quoted(executable.name) << ", "
      << executable.numLayers << ", layers, " << executable.numStages
      << ", stages, " << problem.replicas.size() << ", replicas, " << numEdges
@@ -331,7 +418,7 @@ std::string rondo::codegen::executableText(const ExecutableText &executable,
      << ", programs,\n    "
      << "&" << executable.backend << ", " << numLinks << ", "
      << (numLinks > 0 ? "links" : "nullptr") << ", " << executable.moments
-     << ", {" << namesOf(executable.extras) << "}};\n\n"
+     << ", {" << namesOf(executable.extras) << "}" << hosts << "};\n\n"
      << "int main(int argc, char **argv) {\n"
         "  return run_executable(executable, argc, argv);\n}\n\n"
         "#endif // RONDO_TABLES_VERSION\n";

@@ -115,7 +115,7 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
         "constexpr PoolDesc pools[] = {\n";
   for (const Pool &pool : program.pools)
     os << "    {" << pool.rank << ", " << pool.offset << ", " << pool.slotBytes
-       << ", " << pool.slots << "},\n";
+       << ", " << pool.slots << (pool.isOnHost ? ", true" : "") << "},\n";
   os << "};\n// pool, period, slots; parts from a later micro-batch on: how "
         "many, which;\n// by replica and buffer\n"
         "constexpr PlaceDesc places[] = {";

@@ -153,6 +153,8 @@ ProgramOp createProgram(mlir::OpBuilder &builder, mlir::Location loc,
 /// if `op` has no body yet, of the tasks of its schedule. Several threads may
 /// write programs of a module at once.
 void foldProgram(const Program &program, const Problem &problem, ProgramOp op);
+/// Replaces the sizes of the arenas of `op` by the program's.
+void setArenas(const Program &program, ProgramOp op);
 /// Replaces the arena of `op`, its pools and its places by the program's. The
 /// order and the collectives are those that it has.
 void placeProgram(const Program &program, const Problem &problem, ProgramOp op);

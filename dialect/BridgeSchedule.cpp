@@ -115,7 +115,7 @@ FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {
 static LogicalResult checkHasOps(ActionRange actions, int32_t numReplicas,
                                  ScheduleOp op) {
   for (Action action : actions)
-    if (!action.traits().hasCost() || action.traits().isCopy() ||
+    if (!action.traits().hasCost() ||
         action.subject >= static_cast<uint64_t>(numReplicas) ||
         (action.count != 1 && action.kind() != ActionKind::Backward))
       return op.emitError() << "the schedule holds " << actionName(action)
@@ -170,6 +170,11 @@ LogicalResult rondo::pipe::checkLoopsHaveNoAttributes(Operation *order) {
 
 LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule, ScheduleOp op,
                                         const ExpandedSchedule *before) {
+  if (!schedule.copyOrders.empty())
+    return op.emitError()
+           << "the schedule has a copy order, which the language cannot state "
+              "yet; without it, shared host links carry copies as they become "
+              "ready";
   const Replicas replicas = op.lookupPlan().getReplicas();
   const ReplicaNames names(op.lookupPlan(), replicas);
   if (failed(checkHasOps(schedule, replicas.size(), op)) ||

@@ -18,6 +18,15 @@ static_assert(int(pipe::Protocol::Eager) == int(rondo::Protocol::Eager) &&
                       int(rondo::Protocol::Rendezvous),
               "the dialect's protocols are the core's, in the same order");
 
+static_assert(int(pipe::LoadBefore::InputGrad) ==
+                      int(rondo::LoadBefore::InputGrad) &&
+                  int(pipe::LoadBefore::WeightGrad) ==
+                      int(rondo::LoadBefore::WeightGrad) &&
+                  int(pipe::LoadBefore::Recompute) ==
+                      int(rondo::LoadBefore::Recompute),
+              "the dialect's tasks that need loads are the core's, in the same "
+              "order");
+
 static rondo::Link linkOf(LinkAttr link) {
   return {link.getLatencyNs(), link.getBytesPerUs()};
 }
@@ -166,6 +175,38 @@ static InFlightDiagnostic emitProblemFault(const Fault &fault, PlanOp plan) {
   return error;
 }
 
+/// Links between devices and their hosts, and the hosts' memory.
+static void addHosts(ClusterOp cluster,
+                     const DenseMap<StringAttr, int32_t> &rankOf,
+                     HostMemory &hosts) {
+  SmallVector<DeviceOp, 0> devices = cluster.getDevices();
+  if (llvm::any_of(devices, [](DeviceOp device) {
+        return device.getHostMemoryBytes() != noMemoryCap;
+      }))
+    for (DeviceOp device : devices)
+      hosts.caps.push_back(device.getHostMemoryBytes());
+  if (llvm::none_of(devices,
+                    [](DeviceOp device) { return device.getHostLink(); }))
+    return;
+  for (DeviceOp device : devices) {
+    hosts.links.emplace_back();
+    if (HostLinkAttr link = device.getHostLink())
+      hosts.links.back() =
+          rondo::HostLink{link.getLatencyNs(), link.getBytesPerUs(),
+                          link.getDuplex() == Duplex::Half};
+  }
+  SmallVector<HostLinkOp, 0> shared = cluster.getHostLinks();
+  if (!shared.empty())
+    hosts.sharedOf.assign(devices.size(), -1);
+  for (auto [number, link] : llvm::enumerate(shared)) {
+    for (auto name : link.getDevices().getAsRange<FlatSymbolRefAttr>())
+      hosts.sharedOf[rankOf.lookup(name.getAttr())] =
+          static_cast<int32_t>(number);
+    hosts.shared.push_back({link.getFigures().getBytesPerUs(),
+                            link.getFigures().getDuplex() == Duplex::Half});
+  }
+}
+
 /// Devices, links, NICs and channels.
 static void addCluster(ClusterOp cluster, Problem &problem) {
   DenseMap<StringAttr, int32_t> rankOf;
@@ -195,6 +236,23 @@ static void addCluster(ClusterOp cluster, Problem &problem) {
     problem.channels.receiveSlots =
         static_cast<int32_t>(channels->getReceiveSlots());
   }
+  addHosts(cluster, rankOf, problem.hostMemory);
+}
+
+/// Copies of a stage whose other costs are set. Without `offload_bytes`, all
+/// that may leave.
+static void addCopies(StageOp stage, int32_t number, Problem &problem) {
+  if (!stage.getOffloadAttr())
+    return;
+  const StageCostsAttr costs = *stage.getCosts();
+  const auto before = static_cast<rondo::LoadBefore>(stage.getBefore());
+  int64_t bytes = costs.getActivationBytes() - costs.getRecomputedBytes();
+  if (before == rondo::LoadBefore::WeightGrad)
+    bytes -= costs.getInputGradFreesBytes();
+  else if (before == rondo::LoadBefore::Recompute)
+    bytes = costs.getCheckpointBytes();
+  problem.setCopies(number, {costs.getOffloadBytes().value_or(bytes), before,
+                             std::nullopt, std::nullopt});
 }
 
 /// Gradients are smaller than outputs by `without[stage]`.
@@ -243,6 +301,7 @@ static void addStages(PlanOp plan, Problem &problem) {
           costs->getRecomputeNs(), costs->getRecomputedBytes(),
           costs->getCheckpointBytes());
     slowDown(flopsPerUs, problem, static_cast<int32_t>(number));
+    addCopies(stage, static_cast<int32_t>(number), problem);
     outputBytes.push_back(costs->getOutputBytes());
     withoutGrad.push_back(costs->getOutputWithoutGradBytes());
   }

@@ -148,12 +148,15 @@ LogicalResult Expander::readMemory(Program &program) {
     PoolAttr layout = inner.getLayout();
     program.pools.push_back({static_cast<int32_t>(inner.getRank()),
                              layout.getOffset(), layout.getSlotBytes(),
-                             static_cast<int32_t>(layout.getSlots())});
+                             static_cast<int32_t>(layout.getSlots()),
+                             inner.getOnHost()});
   }
   auto arena = op.getArena();
   if (!arena)
     return success();
   program.arenaBytes.assign(arena->begin(), arena->end());
+  if (auto hostArena = op.getHostArena())
+    program.hostArenaBytes.assign(hostArena->begin(), hostArena->end());
   program.staging.assign(program.arenaBytes.size(), -1);
   for (auto [number, inner] : llvm::enumerate(op.getPools())) {
     if (!inner.getStaging())

@@ -35,7 +35,8 @@ public:
     const PoolAttr figures = op.getLayout();
     return op.getRank() == value.rank && figures.getOffset() == value.offset &&
                    figures.getSlotBytes() == value.slotBytes &&
-                   figures.getSlots() == value.slots
+                   figures.getSlots() == value.slots &&
+                   op.getOnHost() == value.isOnHost
                ? op
                : PoolOp();
   }
@@ -166,6 +167,7 @@ void Folder::writeMemory() {
     auto written =
         PoolOp::create(builder, loc, poolNames[number], pool.rank,
                        isStaging ? builder.getUnitAttr() : UnitAttr(),
+                       pool.isOnHost ? builder.getUnitAttr() : UnitAttr(),
                        PoolAttr::get(builder.getContext(), pool.offset,
                                      pool.slotBytes, pool.slots));
     if (PoolOp replaced = before.pool(number, pool))
@@ -227,20 +229,22 @@ ProgramOp rondo::pipe::createProgram(OpBuilder &builder, Location loc,
                                      ProgramKind kind) {
   return ProgramOp::create(builder, loc, builder.getStringAttr(name),
                            FlatSymbolRefAttr::get(schedule.getSymNameAttr()),
-                           kind, DenseI64ArrayAttr());
+                           kind, DenseI64ArrayAttr(), DenseI64ArrayAttr());
 }
 
-static void setArena(const Program &program, ProgramOp op) {
-  op.setArenaAttr(
-      program.arenaBytes.empty()
-          ? DenseI64ArrayAttr()
-          : DenseI64ArrayAttr::get(op.getContext(), program.arenaBytes));
+void rondo::pipe::setArenas(const Program &program, ProgramOp op) {
+  auto attr = [&](const std::vector<int64_t> &bytes) {
+    return bytes.empty() ? DenseI64ArrayAttr()
+                         : DenseI64ArrayAttr::get(op.getContext(), bytes);
+  };
+  op.setArenaAttr(attr(program.arenaBytes));
+  op.setHostArenaAttr(attr(program.hostArenaBytes));
 }
 
 void rondo::pipe::placeProgram(const Program &program, const Problem &problem,
                                ProgramOp op) {
   OpBuilder builder(op.getContext());
-  setArena(program, op);
+  setArenas(program, op);
   Block &body = op.getBody().front();
   const Before before(op);
   Folder folder(builder, op.getLoc(), op.lookupSchedule(), program, problem,
@@ -267,7 +271,7 @@ void rondo::pipe::foldProgram(const Program &program, const Problem &problem,
   // The ops in it are origins.
   Region body;
   body.takeBody(op.getBody());
-  setArena(program, op);
+  setArenas(program, op);
   Folder(builder, op.getLoc(), op.lookupSchedule(), program, problem, before)
       .write(op, origins);
 }

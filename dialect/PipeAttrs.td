@@ -16,6 +16,10 @@ def Pipe_ObjectiveParameter : Pipe_WordParameter<Pipe_Objective> {
   let defaultValue = "::rondo::pipe::Objective::Makespan";
 }
 
+def Pipe_DuplexParameter : Pipe_WordParameter<Pipe_Duplex> {
+  let defaultValue = "::rondo::pipe::Duplex::Full";
+}
+
 def Pipe_LayerDataParameter : Pipe_WordParameter<Pipe_LayerData> {
   let defaultValue = "::rondo::pipe::LayerData::None";
 }
@@ -56,15 +60,40 @@ def Pipe_NicAttr : Pipe_StructAttr<"Nic", "nic_figures"> {
   let parameters = (ins Pipe_Number:$bytes_per_us, Pipe_MaybeNumber:$server);
 }
 
+def Pipe_HostLinkAttr : Pipe_StructAttr<"HostLink", "host_link_figures"> {
+  let summary = "figures of a link between devices and their host";
+  let description = [{
+    A copy takes latency_ns + ceil(1000 * bytes / bytes_per_us) ns.
+    `bytes_per_us` 0 or absent: only the latency. `duplex`: with `full`, one copy
+    in each direction runs at a time; with `half`, one copy in all.
+  }];
+  let parameters = (ins Pipe_OrElse<"0">:$latency_ns,
+      Pipe_OrElse<"0">:$bytes_per_us, Pipe_DuplexParameter:$duplex);
+}
+
+def Pipe_HostLinkParameter : OptionalParameter<"HostLinkAttr"> {
+  let parser = "parseFigures<HostLinkAttr>($_parser)";
+  let printer = "$_self.print($_printer)";
+}
+
 def Pipe_DeviceAttr : Pipe_StructAttr<"Device", "device_figures"> {
   let summary = "memory and speed of a device";
   let description = [{
     `memory_bytes` defaults to no limit. `flops_per_us` 0 or absent: unknown.
     `peak_flops_per_us` is what the data sheet says, of which layers achieve a
     share; 0 or absent: unknown.
+
+    `host_link` has the figures of copies between the device and its host, which
+    stages with `offload` need. `host_memory_bytes` limits what the rank's copies
+    leave on the host at any instant (default: no limit).
+
+    ```mlir
+    <memory_bytes = 80000000000, host_link = <latency_ns = 10000, bytes_per_us = 24000>>
+    ```
   }];
   let parameters = (ins Pipe_MaybeNumber:$memory_bytes,
-      Pipe_OrElse<"0">:$flops_per_us, Pipe_OrElse<"0">:$peak_flops_per_us);
+      Pipe_OrElse<"0">:$flops_per_us, Pipe_OrElse<"0">:$peak_flops_per_us,
+      Pipe_HostLinkParameter:$host_link, Pipe_MaybeNumber:$host_memory_bytes);
 }
 
 def Pipe_GroupAttr : Pipe_StructAttr<"Group", "device_group"> {
@@ -259,6 +288,9 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     `checkpoint_bytes` until it ends.
 
     `input_grad_keeps_bytes` are acquired when I starts and released when W ends.
+
+    If the stage has `offload`, a `pipe.save` copies `offload_bytes` to the host
+    (default: all that may leave).
   }];
   let parameters = (ins Pipe_Number:$forward_ns, Pipe_Number:$input_grad_ns,
       Pipe_Number:$weight_grad_ns, Pipe_Number:$activation_bytes,
@@ -266,7 +298,8 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
       Pipe_OrElse<"0">:$step_ns, Pipe_OrElse<"0">:$recompute_ns,
       Pipe_OrElse<"0">:$recomputed_bytes, Pipe_OrElse<"0">:$checkpoint_bytes,
       Pipe_OrElse<"0">:$input_grad_keeps_bytes,
-      Pipe_OrElse<"0">:$output_without_grad_bytes);
+      Pipe_OrElse<"0">:$output_without_grad_bytes,
+      Pipe_MaybeNumber:$offload_bytes);
 }
 
 def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
@@ -289,7 +322,11 @@ def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
       Pipe_OrElse<"0">:$recomputed_input, Pipe_OrElse<"0">:$recomputed_output,
       Pipe_OrElse<"0">:$gathered_weights,
       Pipe_OrElse<"0">:$unreduced_gradients,
-      Pipe_OrElse<"0">:$kept_for_weight_grad);
+      Pipe_OrElse<"0">:$kept_for_weight_grad,
+      Pipe_OrElse<"0">:$offloaded_for_input_grad,
+      Pipe_OrElse<"0">:$offloaded_for_weight_grad,
+      Pipe_OrElse<"0">:$loaded_for_input_grad,
+      Pipe_OrElse<"0">:$loaded_for_weight_grad, Pipe_OrElse<"0">:$on_host);
   let extraClassDeclaration = fieldsDeclaration # [{
     /// Indexed by rondo::BufferKind.
     static BuffersAttr

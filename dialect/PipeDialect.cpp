@@ -404,11 +404,6 @@ std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
 /// The error for an unknown op.
 static ParseResult refuseOp(OpAsmParser &parser, OperationState &state) {
   StringRef name = state.name.getStringRef();
-  for (const rondo::ActionTraits &traits : rondo::actionTable.rows)
-    if ((!traits.isImplemented || traits.isCopy()) &&
-        name == ("pipe." + Twine(traits.keyword)).str())
-      return parser.emitError(parser.getNameLoc())
-             << "'" << name << "' is reserved, but not implemented yet";
   SmallVector<StringRef> known;
   for (RegisteredOperationName op :
        parser.getContext()->getRegisteredOperationsByDialect("pipe"))

@@ -119,6 +119,20 @@ def Pipe_ShardedState : Pipe_Enum<"ShardedState",
   I32EnumAttrCase<"Moments", 4, "moments">
 ]>;
 
+/// How copies share a link to the host.
+def Pipe_Duplex : Pipe_Enum<"Duplex", "how copies share a link to the host", [
+  I32EnumAttrCase<"Full", 0, "full">,
+  I32EnumAttrCase<"Half", 1, "half">
+]>;
+
+/// The same order as rondo::LoadBefore.
+def Pipe_LoadBefore : Pipe_Enum<"LoadBefore",
+    "the task that needs what a load copies back", [
+  I32EnumAttrCase<"InputGrad", 0, "input_grad">,
+  I32EnumAttrCase<"WeightGrad", 1, "weight_grad">,
+  I32EnumAttrCase<"Recompute", 2, "recompute">
+]>;
+
 def Pipe_GatherRule : Pipe_Enum<"GatherRule", "which chunks are whole", [
   I32EnumAttrCase<"Nearest", 0, "nearest">,
   I32EnumAttrCase<"Unit", 1, "unit">
@@ -153,7 +167,12 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
   I32EnumAttrCase<"RecomputedOutput", 17, "recomputed_output">,
   I32EnumAttrCase<"GatheredWeights", 18, "gathered_weights">,
   I32EnumAttrCase<"UnreducedGradients", 19, "unreduced_gradients">,
-  I32EnumAttrCase<"KeptForWeightGrad", 20, "kept_for_weight_grad">
+  I32EnumAttrCase<"KeptForWeightGrad", 20, "kept_for_weight_grad">,
+  I32EnumAttrCase<"OffloadedForInputGrad", 21, "offloaded_for_input_grad">,
+  I32EnumAttrCase<"OffloadedForWeightGrad", 22, "offloaded_for_weight_grad">,
+  I32EnumAttrCase<"LoadedForInputGrad", 23, "loaded_for_input_grad">,
+  I32EnumAttrCase<"LoadedForWeightGrad", 24, "loaded_for_weight_grad">,
+  I32EnumAttrCase<"OnHost", 25, "on_host">
 ]>;
 
 /// The lists of schedule/model/VersionPolicy.h.

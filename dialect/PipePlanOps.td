@@ -87,6 +87,13 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     have made; these recompute all of their layers. A segment of such stages
     keeps the input of its first stage alone.
 
+    `offload` lets a schedule copy the activations of the stage, or of the layers
+    that it lists, to the host (`pipe.save`) and back (`pipe.load`), for any of
+    its micro-batches. Its devices have a `host_link`. `before` is the task that
+    needs them again: `input_grad` (the default), or in plans of timed layers
+    `weight_grad` or, if the stage recomputes, `recompute`. Layers that are
+    recomputed keep nothing that could leave.
+
     `from` lists the stages that feed this one, in the order in which its first
     layer takes them (default: the stage before); `from []` is a source. Several
     stages on one rank are its chunks. Schedules and memory plans are made from
@@ -102,6 +109,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     pipe.stage @light [@h1, @h2] on 2 recompute
     pipe.stage @lighter [@h3, @h4] on 2 recompute [@h3]
     pipe.stage @lightest [@h5, @h6] on 3 recompute across from [@light]
+    pipe.stage @away [@h5, @h6] on 3 offload
+    pipe.stage @partly [@h7, @h8] on 3 offload [@h7]
     pipe.stage @wide [@h0] on [2, 3]
     pipe.stage @uneven [@h0] on [2: 6, 3: 2]
     pipe.stage @round_robin [@h0] on [2, 3] round_robin
@@ -118,14 +127,19 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
                                       "names of layers">>:$recompute,
       UnitAttr:$across,
       OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
+                                      "names of layers">>:$offload,
+      DefaultValuedProp<EnumProp<Pipe_LoadBefore>,
+          "LoadBefore::InputGrad">:$before,
+      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
                                       "names of stages">>:$inputs,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<TypedArrayAttrBase<Pipe_BuffersAttr,
                                       "buffers by replica">>:$buffers);
   // A stage that is round-robin is not sharded, but for its moments.
-  let assemblyFormat = Pipe_InOrder<"on, round_robin or sharded, recompute, from, costs, buffers", [{
+  let assemblyFormat = Pipe_InOrder<"on, round_robin or sharded, recompute, offload, before, from, costs, buffers", [{
     $sym_name custom<Names>($layers) `on` custom<Replicas>($ranks, $shares)
-    `` custom<RoundRobin>($round_robin) (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
+    `` custom<RoundRobin>($round_robin) (`sharded` `` $sharded^)? (`recompute` `` custom<Recompute>($recompute, $across)^)? (`offload` `` custom<Offload>($offload)^)?
+    (`before` `(` custom<Word>($before)^ `)`)? (`from` custom<Names>($inputs)^)? (`costs` `` $costs^)?
     (`buffers` `` custom<BuffersByReplica>($buffers)^)? attr-dict
   }], ["on"]>.format;
   let hasVerifier = 1;
@@ -144,6 +158,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     void addTo(::rondo::Replicas &replicas, int64_t samples);
     /// Whether a layer of that name is recomputed.
     bool recomputes(::mlir::StringAttr layer);
+    /// Whether a copy takes what a layer of that name saves.
+    bool offloads(::mlir::StringAttr layer);
     /// Indexed by replica; empty if the stage does not state them.
     std::vector<::rondo::ReplicaBuffers> buffersByReplica();
     void setBuffersByReplica(::llvm::ArrayRef<BuffersAttr> buffers);

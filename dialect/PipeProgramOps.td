@@ -14,7 +14,8 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, SymbolTable, NoTerminator,
     steps of every rank in order, and a slot for every buffer. `sequential`: one
     rank runs all stages, the reference; `pipeline`: the schedule; `evaluation`:
     forward only. `arena` gives the bytes that each rank allocates; absent until
-    memory is planned.
+    memory is planned. `host_arena` gives those on its host, if stages copy
+    activations there.
 
     Pools and collectives have names: `@p0`, `@p1` and so on, `@c0`, `@c1` and so
     on where passes write them. `pipe-verify-lowered` checks that sends meet receives, that no ranks
@@ -41,10 +42,12 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, SymbolTable, NoTerminator,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$schedule,
-      EnumProp<Pipe_ProgramKind>:$kind, OptionalAttr<DenseI64ArrayAttr>:$arena);
+      EnumProp<Pipe_ProgramKind>:$kind, OptionalAttr<DenseI64ArrayAttr>:$arena,
+      OptionalAttr<DenseI64ArrayAttr>:$host_arena);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = Pipe_InOrder<"of, arena, {...}", [{
-    $sym_name `of` $schedule custom<Word>($kind) (`arena` $arena^)? attr-dict-with-keyword
+  let assemblyFormat = Pipe_InOrder<"of, arena, host_arena, {...}", [{
+    $sym_name `of` $schedule custom<Word>($kind) (`arena` $arena^)?
+    (`host_arena` $host_arena^)? attr-dict-with-keyword
     $body
   }], ["of"]>.format;
   let hasVerifier = 1;
@@ -148,15 +151,18 @@ def Pipe_PoolOp : Pipe_Op<"pool", [Symbol, HasParent<"ProgramOp">]> {
     of one slot, in which no buffer lies. A rank whose collectives receive nothing
     to add has none.
 
+    The slots of a pool `on_host` lie in the rank's arena on its host.
+
     ```mlir
     pipe.pool @p0 on 1 <offset = 0, slot_bytes = 1024, slots = 3>
     pipe.pool @p1 on 1 staging <offset = 3072, slot_bytes = 512, slots = 1>
+    pipe.pool @p2 on 1 on_host <offset = 0, slot_bytes = 1024, slots = 2>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Prop:$rank,
-      UnitAttr:$staging, Pipe_PoolAttr:$layout);
-  let assemblyFormat = Pipe_InOrder<"on, staging", [{
-    custom<Numbered>($sym_name, "'p'") `on` $rank (`staging` $staging^)? $layout attr-dict
+      UnitAttr:$staging, UnitAttr:$on_host, Pipe_PoolAttr:$layout);
+  let assemblyFormat = Pipe_InOrder<"on, staging or on_host", [{
+    custom<Numbered>($sym_name, "'p'") `on` $rank (`staging` $staging^)? (`on_host` $on_host^)? $layout attr-dict
   }], ["on"]>.format;
   let hasVerifier = 1;
 }

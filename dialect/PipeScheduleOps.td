@@ -324,6 +324,33 @@ def Pipe_RecomputeOp : Pipe_TaskOp<"recompute", "Recompute"> {
   }];
 }
 
+def Pipe_SaveOp : Pipe_TaskOp<"save", "Save"> {
+  let summary = "copy of activations to the host";
+  let description = [{
+    Copies what a stage with `offload` holds of a micro-batch to the host. Needs
+    the F of the same stage and micro-batch. Each micro-batch has a `pipe.save`
+    and a `pipe.load` or neither. Copies run on lanes of their own; their place
+    in the order says when their bytes are needed, see
+    [rule S5](../schedule-rules.md#s5-memory).
+
+    ```mlir
+    pipe.save @s0[%i]
+    ```
+  }];
+}
+
+def Pipe_LoadOp : Pipe_TaskOp<"load", "Load"> {
+  let summary = "copy of activations back from the host";
+  let description = [{
+    Copies back what the `pipe.save` of the same stage and micro-batch has copied,
+    before the task that needs it.
+
+    ```mlir
+    pipe.load @s0[%i]
+    ```
+  }];
+}
+
 /// An action of an iteration, not of a micro-batch. Its number is 0 unless
 /// iterations overlap, and then not written.
 class Pipe_StepActionOp<string mnemonic, string kind, list<Trait> traits>

@@ -19,7 +19,7 @@ def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
 
     A cluster has at least one device. Names of devices and NICs are unique. A
     directed pair has at most one link, and a device has none to itself. A device
-    is on at most one `pipe.nic`.
+    is on at most one `pipe.nic` and at most one `pipe.host_link`.
 
     ```mlir
     pipe.cluster @lab channels<rendezvous, receive_slots = 2> link<latency_ns = 500> {
@@ -44,6 +44,7 @@ def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
     ::llvm::SmallVector<DeviceOp, 0> getDevices();
     /// In the order in which they stand.
     ::llvm::SmallVector<NicOp, 0> getNics();
+    ::llvm::SmallVector<HostLinkOp, 0> getHostLinks();
   }];
 }
 
@@ -78,6 +79,10 @@ def Pipe_DeviceOp : Pipe_Op<"device", [Symbol, HasParent<"ClusterOp">]> {
     int64_t getFlopsPerUs();
     /// 0 if unknown.
     int64_t getPeakFlopsPerUs();
+    /// Null if it has none.
+    HostLinkAttr getHostLink();
+    /// noMemoryCap if unlimited.
+    int64_t getHostMemoryBytes();
   }];
 }
 
@@ -119,6 +124,27 @@ def Pipe_NicOp : Pipe_Op<"nic", [Symbol, HasParent<"ClusterOp">,
       Pipe_NicAttr:$figures);
   let assemblyFormat =
       Pipe_InOrder<"", "$sym_name $devices $figures attr-dict">.format;
+  let hasVerifier = 1;
+}
+
+def Pipe_HostLinkOp : Pipe_Op<"host_link", [HasParent<"ClusterOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a link to the host that devices share";
+  let description = [{
+    Copies of the listed devices cross the link: one at a time in each direction
+    (with `duplex = half` one in all), at `bytes_per_us` if that is less than the
+    rate of the device's own `host_link`. The copy that was ready first goes
+    first. The latency is that of the device's `host_link`.
+
+    ```mlir
+    pipe.host_link [@gpu0, @gpu1] <bytes_per_us = 24000>
+    ```
+  }];
+  let arguments = (ins TypedArrayAttrBase<FlatSymbolRefAttr,
+                                          "names of devices">:$devices,
+      Pipe_HostLinkAttr:$figures);
+  let assemblyFormat =
+      Pipe_InOrder<"", "$devices $figures attr-dict">.format;
   let hasVerifier = 1;
 }
 

@@ -157,6 +157,34 @@ inline void printRecompute(mlir::OpAsmPrinter &printer, mlir::Operation *,
     printer << ' ' << recompute;
 }
 
+/// `[@h1]`; all layers of the stage if there is no list.
+inline mlir::ParseResult parseOffload(mlir::OpAsmParser &parser,
+                                      mlir::ArrayAttr &offload) {
+  llvm::SmallVector<mlir::Attribute> list;
+  auto parseLayer = [&]() -> mlir::ParseResult {
+    mlir::StringAttr name;
+    if (parser.parseSymbolName(name))
+      return mlir::failure();
+    list.push_back(mlir::FlatSymbolRefAttr::get(name));
+    return mlir::success();
+  };
+  const llvm::SMLoc at = parser.getCurrentLocation();
+  const bool isList = mlir::succeeded(parser.parseOptionalLSquare());
+  if (isList &&
+      (parser.parseCommaSeparatedList(parseLayer) || parser.parseRSquare()))
+    return mlir::failure();
+  if (isList && list.empty())
+    return parser.emitError(at) << "expected the name of a layer";
+  offload = parser.getBuilder().getArrayAttr(list);
+  return mlir::success();
+}
+
+inline void printOffload(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                         mlir::ArrayAttr offload) {
+  if (!offload.empty())
+    printer << ' ' << offload;
+}
+
 } // namespace rondo::pipe
 
 #endif // RONDO_DIALECT_REPLICASYNTAX_H

@@ -78,6 +78,12 @@ mlir::LogicalResult verifyShares(StageOp stage, PlanOp plan, ModelOp model);
 /// Stages that recompute across stages are fed by those that recompute all of
 /// their layers, and both have one replica. The inputs are verified.
 mlir::LogicalResult verifyRecomputation(PlanOp plan);
+/// Checks `offload` of a stage without its plan.
+mlir::LogicalResult verifyOffload(StageOp stage);
+/// The same in its plan: its devices have host links, and its layers do not
+/// need what leaves. The ranks of the plan are verified.
+mlir::LogicalResult verifyOffload(PlanOp plan, ModelOp model,
+                                  ClusterOp cluster);
 
 } // namespace rondo::pipe
 

@@ -37,6 +37,15 @@ mlir::ParseResult keepField(std::optional<T> &value, Parse parse) {
   return mlir::success();
 }
 
+/// `<key = value, ...>` as the value of a key.
+template <typename Figures>
+mlir::FailureOr<Figures> parseFigures(mlir::AsmParser &parser) {
+  const mlir::Attribute parsed = Figures::parse(parser, {});
+  if (!parsed)
+    return mlir::failure();
+  return mlir::cast<Figures>(parsed);
+}
+
 inline std::string keysOf(llvm::ArrayRef<StructField> fields) {
   return llvm::join(
       llvm::map_range(fields,

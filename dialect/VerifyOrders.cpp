@@ -159,10 +159,11 @@ SmallVector<PlaceOp, 0> ProgramOp::getPlaces() {
 }
 
 LogicalResult ProgramOp::verify() {
-  if (auto arena = getArena())
-    for (int64_t bytes : *arena)
+  for (auto [name, arena] :
+       {std::pair("arena", getArena()), {"host_arena", getHostArena()}})
+    for (int64_t bytes : arena.value_or(ArrayRef<int64_t>()))
       if (bytes < 0)
-        return emitError() << "arena has " << bytes << " bytes";
+        return emitError() << name << " has " << bytes << " bytes";
   return success();
 }
 
@@ -270,6 +271,9 @@ LogicalResult PoolOp::verify() {
   if (getRank() < 0 || getRank() > most)
     return emitError() << "pool @" << getSymName() << " is on rank "
                        << getRank() << "; ranks are numbered from 0";
+  if (getStaging() && getOnHost())
+    return emitError() << "pool @" << getSymName()
+                       << " is staging and on_host; staging is on the device";
   PoolAttr layout = getLayout();
   if (layout.getOffset() < 0 || layout.getSlotBytes() < 0)
     return emitError() << "pool @" << getSymName() << " has an offset of "

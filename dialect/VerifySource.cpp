@@ -59,9 +59,31 @@ static LogicalResult verifyNics(ClusterOp cluster) {
   return success();
 }
 
+/// A device is on at most one shared link to the host, and there once.
+static LogicalResult verifyHostLinks(ClusterOp cluster) {
+  llvm::SmallDenseMap<StringAttr, HostLinkOp> linkOf;
+  for (HostLinkOp link : cluster.getHostLinks())
+    for (auto name : link.getDevices().getAsRange<FlatSymbolRefAttr>()) {
+      auto [it, isNew] = linkOf.try_emplace(name.getAttr(), link);
+      if (isNew)
+        continue;
+      if (it->second == link)
+        return link.emitError()
+               << "the host link lists device @" << name.getValue() << " twice";
+      return link.emitError()
+                 .append("device @", name.getValue(),
+                         " is on another host link already; a device is on at "
+                         "most one")
+                 .attachNote(it->second.getLoc())
+             << "the other host link is here";
+    }
+  return success();
+}
+
 LogicalResult ClusterOp::verifyRegions() {
-  if (failed(verifyBody<DeviceOp, LinkOp, NicOp>(
-          *this, getBody(), "pipe.device, pipe.link and pipe.nic")))
+  if (failed(verifyBody<DeviceOp, LinkOp, NicOp, HostLinkOp>(
+          *this, getBody(),
+          "pipe.device, pipe.link, pipe.nic and pipe.host_link")))
     return failure();
   if (getDevices().empty())
     return emitError() << "cluster @" << getSymName() << " has no devices";
@@ -88,10 +110,45 @@ LogicalResult ClusterOp::verifyRegions() {
                  .attachNote(it->second.getLoc())
              << "first given here";
   }
-  return verifyNics(*this);
+  if (failed(verifyNics(*this)))
+    return failure();
+  return verifyHostLinks(*this);
 }
 
 SmallVector<NicOp, 0> ClusterOp::getNics() { return opsOf<NicOp>(getBody()); }
+
+SmallVector<HostLinkOp, 0> ClusterOp::getHostLinks() {
+  return opsOf<HostLinkOp>(getBody());
+}
+
+LogicalResult HostLinkOp::verify() {
+  if (getDevices().empty())
+    return emitError()
+           << "the host link has no devices; list those that share it";
+  if (const int64_t latency = getFigures().getLatencyNs())
+    return emitError() << "latency_ns is " << latency
+                       << "; a copy has the latency of its device's host_link: "
+                          "leave it out here";
+  return verifyFigures(*this, {{"bytes_per_us", getFigures().getBytesPerUs()}});
+}
+
+LogicalResult HostLinkOp::verifySymbolUses(SymbolTableCollection &tables) {
+  auto cluster = cast<ClusterOp>((*this)->getParentOp());
+  for (auto name : getDevices().getAsRange<FlatSymbolRefAttr>()) {
+    if (failed(verifyDeviceUse(*this, cluster, name, tables)))
+      return failure();
+    auto device = tables.lookupSymbolIn<DeviceOp>(cluster, name.getAttr());
+    if (device.getHostLink())
+      continue;
+    return emitError()
+               .append("device @", name.getValue(),
+                       " has no host_link of its own, which says how long its "
+                       "copies take")
+               .attachNote(device.getLoc())
+           << "device @" << name.getValue() << " is here";
+  }
+  return success();
+}
 
 LogicalResult NicOp::verify() {
   if (getDevices().empty())
@@ -130,7 +187,25 @@ int64_t DeviceOp::getPeakFlopsPerUs() {
   return getFigures() ? getFigures()->getPeakFlopsPerUs() : 0;
 }
 
+HostLinkAttr DeviceOp::getHostLink() {
+  return getFigures() ? getFigures()->getHostLink() : HostLinkAttr();
+}
+
+int64_t DeviceOp::getHostMemoryBytes() {
+  return getFigures()
+             ? getFigures()->getHostMemoryBytes().value_or(rondo::noMemoryCap)
+             : rondo::noMemoryCap;
+}
+
 LogicalResult DeviceOp::verify() {
+  if (HostLinkAttr link = getHostLink())
+    if (failed(verifyFigures(
+            *this, {{"latency_ns of host_link", link.getLatencyNs()},
+                    {"bytes_per_us of host_link", link.getBytesPerUs()}})))
+      return failure();
+  if (failed(
+          verifyFigures(*this, {{"host_memory_bytes", getHostMemoryBytes()}})))
+    return failure();
   if (failed(verifyFigures(*this, {{"memory_bytes", getMemoryBytes()}}, 1)))
     return failure();
   if (failed(
@@ -321,7 +396,7 @@ static LogicalResult verifyRanks(PlanOp plan, ClusterOp cluster) {
         return stage.emitError()
                    .append("stage @", stage.getSymName(), " is on rank ", rank,
                            ", but cluster @", cluster.getSymName(), " has ",
-                           countOf(numDevices, "device"))
+                           rondo::countOf(numDevices, "device"))
                    .attachNote(cluster.getLoc())
                << "cluster @" << cluster.getSymName() << " is here";
   return success();
@@ -338,7 +413,9 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
       tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr());
   if (!cluster)
     return emitUnknown<ClusterOp>(*this, "cluster", getCluster());
-  return verifyRanks(*this, cluster);
+  if (failed(verifyRanks(*this, cluster)))
+    return failure();
+  return verifyOffload(*this, model, cluster);
 }
 
 LogicalResult StageOp::verify() {
@@ -357,21 +434,24 @@ LogicalResult StageOp::verify() {
                            << name << " twice to recompute";
     }
   }
+  if (failed(verifyOffload(*this)))
+    return failure();
   if (auto costs = getCosts()) {
     if (failed(verifyFigures(
-            *this, {{"forward_ns", costs->getForwardNs()},
-                    {"input_grad_ns", costs->getInputGradNs()},
-                    {"weight_grad_ns", costs->getWeightGradNs()},
-                    {"activation_bytes", costs->getActivationBytes()},
-                    {"input_grad_frees_bytes", costs->getInputGradFreesBytes()},
-                    {"output_bytes", costs->getOutputBytes()},
-                    {"step_ns", costs->getStepNs()},
-                    {"recompute_ns", costs->getRecomputeNs()},
-                    {"recomputed_bytes", costs->getRecomputedBytes()},
-                    {"checkpoint_bytes", costs->getCheckpointBytes()},
-                    {"input_grad_keeps_bytes", costs->getInputGradKeepsBytes()},
-                    {"output_without_grad_bytes",
-                     costs->getOutputWithoutGradBytes()}})) ||
+            *this,
+            {{"forward_ns", costs->getForwardNs()},
+             {"input_grad_ns", costs->getInputGradNs()},
+             {"weight_grad_ns", costs->getWeightGradNs()},
+             {"activation_bytes", costs->getActivationBytes()},
+             {"input_grad_frees_bytes", costs->getInputGradFreesBytes()},
+             {"output_bytes", costs->getOutputBytes()},
+             {"step_ns", costs->getStepNs()},
+             {"recompute_ns", costs->getRecomputeNs()},
+             {"recomputed_bytes", costs->getRecomputedBytes()},
+             {"checkpoint_bytes", costs->getCheckpointBytes()},
+             {"input_grad_keeps_bytes", costs->getInputGradKeepsBytes()},
+             {"output_without_grad_bytes", costs->getOutputWithoutGradBytes()},
+             {"offload_bytes", costs->getOffloadBytes().value_or(0)}})) ||
         failed(verifyWithoutGrad(*this, costs->getOutputWithoutGradBytes(),
                                  costs->getOutputBytes())) ||
         failed(verifyFrees(*this, costs->getInputGradFreesBytes(),

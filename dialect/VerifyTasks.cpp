@@ -170,9 +170,10 @@ static LogicalResult verifyOrder(Region &body) {
                       "input_grad, backward and recompute tasks";
     return error << "does not belong here; a rank of a "
                  << (isProgram
-                         ? "program holds tasks, messages, collectives, "
-                           "optimizer steps and loops"
-                         : "schedule holds tasks, optimizer steps and loops");
+                         ? "program holds tasks, copies, messages, "
+                           "collectives, optimizer steps and loops"
+                         : "schedule holds tasks, copies, optimizer steps and "
+                           "loops");
   }
   return success();
 }

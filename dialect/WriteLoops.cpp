@@ -343,6 +343,10 @@ Operation *rondo::pipe::writeTask(OpBuilder &builder, Location loc,
                               int64_t(action.count));
   case ActionKind::Recompute:
     return RecomputeOp::create(builder, loc, stage, map, indices, replicaIndex);
+  case ActionKind::Save:
+    return SaveOp::create(builder, loc, stage, map, indices, replicaIndex);
+  case ActionKind::Load:
+    return LoadOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::Step:
     return StepOp::create(builder, loc, stage, map, indices, replicaIndex);
   case ActionKind::Unshard:

@@ -154,6 +154,22 @@ const DevicePreset *findDevicePreset(StringRef name) {
   return nullptr;
 }
 
+HostLinkPreset DevicePreset::hostLink() const {
+  // An assumption; programs measure it.
+  constexpr int64_t latencyNs = 10000;
+  if (StringRef(name).starts_with("gb"))
+    return {{latencyNs, 450000},
+            "NVLink-C2C, 900 GB/s in both directions together (Transformer "
+            "Engine documentation, offload of activations)"};
+  if (pcieGeneration == 5)
+    return {{latencyNs, 64000},
+            "PCIe 5.0 x16, 128 GB/s in both directions together (Transformer "
+            "Engine documentation, offload of activations)"};
+  return {{latencyNs, 24800},
+          "PCIe 4.0 x16, 24.8 GB/s of 32 measured in one direction (NVIDIA "
+          "developer forum, thread 352186)"};
+}
+
 groups::DeviceSheet DevicePreset::sheet() const {
   groups::DeviceSheet sheet;
   sheet.generation = rates->generation;

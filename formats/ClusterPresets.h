@@ -34,6 +34,13 @@ struct GroupRates {
   const char *source;
 };
 
+/// A device's link to its host, in one direction.
+struct HostLinkPreset {
+  HostLink link;
+  /// The source of its rate.
+  const char *source;
+};
+
 struct DevicePreset {
   const char *name;
   int64_t memoryBytes;
@@ -46,6 +53,8 @@ struct DevicePreset {
   /// Nothing if no shares of this generation's rates have been measured.
   std::optional<GroupRates> rates = std::nullopt;
 
+  /// NVLink-C2C if the device has it, else PCIe.
+  HostLinkPreset hostLink() const;
   /// Links and network are left out. The device must have `rates`.
   groups::DeviceSheet sheet() const;
 };

@@ -144,3 +144,17 @@ std::string rondo::whyNoCosts(const Problem &problem, int32_t stage) {
   }
   return "";
 }
+
+std::optional<StageCopies> rondo::wholeCopies(const Problem &problem,
+                                              int32_t stage) {
+  StageCopies copies;
+  for (const Replica &replica : problem.replicas.of(stage)) {
+    const int32_t number = problem.replicas.numberOf(stage, replica.index);
+    if (!problem.hostMemory.mayCopy(number))
+      return std::nullopt;
+    copies.before = *problem.hostMemory.loads[number];
+    const int64_t bytes = problem.cost(number, ActionKind::Load).acquireBytes;
+    copies.bytes = replica.isRoundRobin() ? bytes : copies.bytes + bytes;
+  }
+  return copies;
+}

@@ -6,6 +6,7 @@
 
 #include "schedule/model/Problem.h"
 
+#include <optional>
 #include <string>
 
 namespace rondo {
@@ -23,6 +24,10 @@ WholeCosts wholeCosts(const Problem &problem, int32_t stage);
 /// Why the costs of a stage's replicas are not those that a plan gives them;
 /// empty if they are.
 std::string whyNoCosts(const Problem &problem, int32_t stage);
+
+/// What a stage copies to its host, for all samples, with times by its host
+/// links; nothing if it does not copy.
+std::optional<StageCopies> wholeCopies(const Problem &problem, int32_t stage);
 
 } // namespace rondo
 

@@ -33,6 +33,33 @@ static std::vector<Edge> inOrderOfSends(const Problem &problem,
   return edges;
 }
 
+/// In a plan, copies take what the host links say.
+static std::string whyNoCopies(const Problem &problem) {
+  Problem planned = problem;
+  for (int32_t s = 0; s < problem.numStages(); ++s) {
+    const std::optional<StageCopies> copies = wholeCopies(problem, s);
+    if (!copies)
+      continue;
+    planned.setCopies(s, *copies);
+    for (const Replica &replica : problem.replicas.of(s)) {
+      const int32_t number = problem.replicas.numberOf(s, replica.index);
+      bool isEqual = problem.hostMemory.link(replica.rank) != nullptr;
+      for (ActionKind kind : {ActionKind::Save, ActionKind::Load}) {
+        const Cost &own = problem.cost(number, kind),
+                   &made = planned.cost(number, kind);
+        isEqual &= own.ns == made.ns && own.acquireBytes == made.acquireBytes &&
+                   own.releaseBytes == made.releaseBytes;
+      }
+      if (!isEqual)
+        return "the copies of stage " + std::to_string(s) + " on rank " +
+               std::to_string(replica.rank) +
+               " state their times or bytes; in a plan, these follow from the "
+               "rank's host_link and from the stage";
+    }
+  }
+  return "";
+}
+
 std::string rondo::whyNoPlan(const Problem &problem) {
   if (problem.iterations > 1 || !problem.versions.empty())
     return "it spans iterations that may overlap, which a plan does not; "
@@ -41,9 +68,8 @@ std::string rondo::whyNoPlan(const Problem &problem) {
            " --policy NAME -o OUT.mlir` writes such a schedule of a plan";
   if (!problem.hosts.empty())
     return "it states costs of the host, which a plan does not have";
-  if (problem.hostMemory.hasCopies())
-    return "its stages copy activations to their hosts (SAVE, LOAD), which a "
-           "plan cannot state yet";
+  if (std::string why = whyNoCopies(problem); !why.empty())
+    return why;
   for (int32_t s = 0; s < problem.numStages(); ++s)
     if (std::string why = whyNoCosts(problem, s); !why.empty())
       return why;

@@ -95,9 +95,9 @@ inline constexpr Done nothingDone = 0, forwardDone = 1, inputGradDone = 2,
                       saveDone = 16, loadDone = 32,
                       copiesDone = saveDone | loadDone;
 
-/// A list of at most four buffers.
+/// A list of at most eight buffers.
 struct BufferList {
-  BufferKind kinds[4] = {};
+  BufferKind kinds[8] = {};
   int count = 0;
 
   constexpr const BufferKind *begin() const { return kinds; }
@@ -131,7 +131,9 @@ struct ActionTraits {
   /// Messages from other stages that it needs, and messages that it makes.
   MessageKind consumes = MessageKind::None, produces = MessageKind::None;
   /// Buffers of its stage and micro-batch that it acquires at its start, and
-  /// buffers whose last reader it is. Message buffers are not listed.
+  /// buffers whose last reader it is. Message buffers are not listed. What may
+  /// leave is listed twice: a copied micro-batch has the loaded buffers, others
+  /// have the offloaded ones.
   BufferList takes, releases;
 
   /// Whether a schedule orders it and the cost table has a column for it: a
@@ -227,21 +229,25 @@ inline constexpr ActionTraits knownActions[] = {
         .progress(nothingDone, forwardDone)
         .passes(MessageKind::Activation)
         .buffers({{B::Output, B::SavedForInputGrad, B::SavedForWeightGrad,
-                   B::Checkpoints},
-                  4},
+                   B::Checkpoints, B::OffloadedForInputGrad,
+                   B::OffloadedForWeightGrad},
+                  6},
                  {})
         .implemented("F"),
     row(K::InputGrad, "input_grad")
         .progress(forwardDone, inputGradDone)
         .passes(MessageKind::Gradient)
         .buffers({{B::InputGrad, B::KeptForWeightGrad}, 2},
-                 {{B::SavedForInputGrad, B::RecomputedForInputGrad}, 2})
+                 {{B::SavedForInputGrad, B::RecomputedForInputGrad,
+                   B::OffloadedForInputGrad, B::LoadedForInputGrad},
+                  4})
         .implemented("I"),
     row(K::WeightGrad, "weight_grad")
         .progress(inputGradDone, weightGradDone)
         .buffers({}, {{B::SavedForWeightGrad, B::RecomputedForWeightGrad,
-                       B::KeptForWeightGrad},
-                      3})
+                       B::KeptForWeightGrad, B::OffloadedForWeightGrad,
+                       B::LoadedForWeightGrad},
+                      5})
         .implemented("W"),
     row(K::Backward, "backward")
         .progress(forwardDone, inputGradDone | weightGradDone)
@@ -249,8 +255,10 @@ inline constexpr ActionTraits knownActions[] = {
         // Nobody else reads what it keeps between its two halves.
         .buffers({{B::InputGrad, B::KeptForWeightGrad}, 2},
                  {{B::SavedForInputGrad, B::SavedForWeightGrad,
-                   B::RecomputedForInputGrad, B::RecomputedForWeightGrad},
-                  4})
+                   B::RecomputedForInputGrad, B::RecomputedForWeightGrad,
+                   B::OffloadedForInputGrad, B::OffloadedForWeightGrad,
+                   B::LoadedForInputGrad, B::LoadedForWeightGrad},
+                  8})
         .implemented("B"),
     // If the stage recomputes, I and B of the micro-batch need R in addition
     // to F.
@@ -294,6 +302,8 @@ inline constexpr ActionTraits knownActions[] = {
         .named("SAVE")
         .on(Subject::Replica, Lane::CopyOut)
         .progress(forwardDone, saveDone)
+        .buffers({{B::OnHost}, 1},
+                 {{B::OffloadedForInputGrad, B::OffloadedForWeightGrad}, 2})
         .implemented(),
     // If a schedule has it, one of R, I and W of the micro-batch needs it in
     // addition.
@@ -301,6 +311,8 @@ inline constexpr ActionTraits knownActions[] = {
         .named("LOAD")
         .on(Subject::Replica, Lane::CopyIn)
         .progress(saveDone, loadDone)
+        .buffers({{B::LoadedForInputGrad, B::LoadedForWeightGrad}, 2},
+                 {{B::OnHost}, 1})
         .implemented(),
 };
 static_assert(sizeof knownActions / sizeof *knownActions == numActionKinds,

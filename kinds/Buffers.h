@@ -90,7 +90,21 @@ enum class Owner : uint8_t {
   /* a unit to the end of reduce_grad. */                                      \
   X(UnreducedGradients, "unreduced_gradients", Transient, Unit, Stage)         \
   /* What I leaves for W: from the start of I to the end of W. */              \
-  X(KeptForWeightGrad, "kept_for_weight_grad", Transient, Microbatch, Stage)
+  X(KeptForWeightGrad, "kept_for_weight_grad", Transient, Microbatch, Stage)   \
+  /* Saved by layers whose activations may leave. Copied micro-batches: from   \
+   */                                                                          \
+  /* the start of F to the end of SAVE; others: as SavedForInputGrad and */    \
+  /* SavedForWeightGrad. */                                                    \
+  X(OffloadedForInputGrad, "offloaded_for_input_grad", Transient, Microbatch,  \
+    Stage)                                                                     \
+  X(OffloadedForWeightGrad, "offloaded_for_weight_grad", Transient,            \
+    Microbatch, Stage)                                                         \
+  /* The same of copied micro-batches, from the start of LOAD on. */           \
+  X(LoadedForInputGrad, "loaded_for_input_grad", Transient, Microbatch, Stage) \
+  X(LoadedForWeightGrad, "loaded_for_weight_grad", Transient, Microbatch,      \
+    Stage)                                                                     \
+  /* Both, in the host's memory: from the start of SAVE to the end of LOAD. */ \
+  X(OnHost, "on_host", Transient, Microbatch, Stage)
 
 /// The kinds of buffers.
 enum class BufferKind : uint8_t {
@@ -121,6 +135,17 @@ inline constexpr int numBufferKinds = sizeof bufferTable / sizeof *bufferTable;
 
 constexpr const BufferTraits &traitsOf(BufferKind kind) {
   return bufferTable[static_cast<int>(kind)];
+}
+
+/// Whether a buffer is written by F and may be copied to the host.
+constexpr bool isOffloaded(BufferKind kind) {
+  return kind == BufferKind::OffloadedForInputGrad ||
+         kind == BufferKind::OffloadedForWeightGrad;
+}
+/// Whether a buffer is written by LOAD.
+constexpr bool isLoaded(BufferKind kind) {
+  return kind == BufferKind::LoadedForInputGrad ||
+         kind == BufferKind::LoadedForWeightGrad;
 }
 
 } // namespace rondo

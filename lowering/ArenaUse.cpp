@@ -56,6 +56,11 @@ ArenaUse::Part partOf(BufferKind kind) {
   case BufferKind::RecomputedForInputGrad:
   case BufferKind::RecomputedForWeightGrad:
   case BufferKind::KeptForWeightGrad:
+  case BufferKind::OffloadedForInputGrad:
+  case BufferKind::OffloadedForWeightGrad:
+  case BufferKind::LoadedForInputGrad:
+  case BufferKind::LoadedForWeightGrad:
+  case BufferKind::OnHost:
     return ArenaUse::Activations;
   case BufferKind::Input:
   case BufferKind::Output:
@@ -86,7 +91,7 @@ ArenaUse useOf(const LoweredProgram &lowered, int32_t rank) {
   ArenaUse use;
   for (size_t p = 0; p < program.pools.size(); ++p)
     if (const Pool &pool = program.pools[p];
-        partOfPool[p] >= 0 && pool.rank == rank)
+        partOfPool[p] >= 0 && pool.rank == rank && !pool.isOnHost)
       use.bytes[partOfPool[p]] += pool.slotBytes * pool.slots;
   return use;
 }

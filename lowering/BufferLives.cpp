@@ -6,6 +6,7 @@
 #include "lowering/Positions.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 using namespace rondo;
@@ -29,11 +30,37 @@ int64_t BufferLives::sendReleased(int32_t rank, int64_t sendPosition) const {
   int64_t numActions = program.order.rank(rank).size();
   if (!simulation.complete)
     return numActions - 1;
+  if (!hostActions.empty()) {
+    const HostActions &host = hostActions[rank];
+    const auto later =
+        std::upper_bound(host.startNs.begin(), host.startNs.end(),
+                         simulation.endNs[begin + sendPosition]);
+    return std::max(sendPosition,
+                    later == host.startNs.begin()
+                        ? sendPosition
+                        : host.positions[later - host.startNs.begin() - 1]);
+  }
   // Starts never decrease along a rank.
   auto starts = simulation.startNs.begin() + begin;
   auto later = std::upper_bound(starts + sendPosition + 1, starts + numActions,
                                 simulation.endNs[begin + sendPosition]);
   return later - starts - 1;
+}
+
+/// The actions of each rank's host, without copies, which run on lanes of their
+/// own.
+void BufferLives::findHostActions() {
+  if (!program.order.hasCopies() || !simulation.complete)
+    return;
+  hostActions.resize(program.order.numRanks());
+  for (int32_t r = 0; r < program.order.numRanks(); ++r)
+    for (int64_t i = 0; i < program.order.rank(r).size(); ++i) {
+      if (program.order.rank(r)[i].traits().isCopy())
+        continue;
+      hostActions[r].positions.push_back(i);
+      hostActions[r].startNs.push_back(
+          simulation.startNs[program.order.rankBegin(r) + i]);
+    }
 }
 
 /// The lives of the buffers that tasks and messages of one executing rank make.
@@ -44,7 +71,8 @@ public:
       : of(of), problem(of.problem), rank(rank), microbatches(microbatches),
         lives(lives), forward(problem.numReplicas(), microbatches),
         inputGrad(forward), weightGrad(forward), recompute(forward),
-        sent(problem.edges.size(), microbatches), received(sent) {
+        save(forward), load(forward), sent(problem.edges.size(), microbatches),
+        received(sent) {
     setPositions(actions);
   }
 
@@ -60,6 +88,7 @@ public:
 private:
   void setPositions(ActionRange actions);
   void addForward(int32_t replica, int64_t i);
+  void addOffloaded(int32_t replica, int64_t i);
   void addRecompute(int32_t replica, int64_t i);
   void addInputGrad(int32_t replica, int64_t i);
   void addReceived(EdgeRange parts, int64_t i, int64_t task, int64_t last);
@@ -85,7 +114,8 @@ private:
   const int32_t rank, microbatches;
   Lives &lives;
   /// Positions of tasks by replica, and of messages by edge.
-  Positions forward, inputGrad, weightGrad, recompute, sent, received;
+  Positions forward, inputGrad, weightGrad, recompute, save, load, sent,
+      received;
 };
 
 void BufferLives::TaskLives::setPositions(ActionRange actions) {
@@ -95,6 +125,10 @@ void BufferLives::TaskLives::setPositions(ActionRange actions) {
       sent.set(a.subject, a.index, k);
     else if (a.kind() == ActionKind::Recv)
       received.set(a.subject, a.index, k);
+    else if (a.kind() == ActionKind::Save)
+      save.set(a.subject, a.index, k);
+    else if (a.kind() == ActionKind::Load)
+      load.set(a.subject, a.index, k);
     if (!a.isTask())
       continue;
     for (auto [done, tasks] : {std::pair(forwardDone, &forward),
@@ -156,6 +190,7 @@ void BufferLives::TaskLives::addForward(int32_t replica, int64_t i) {
   addReceived(of.edges.inputs(replica, ActionKind::Forward), i, f,
               inputEnd(replica, i));
   add(replica, BufferKind::Checkpoints, i, f, std::max(f, r));
+  addOffloaded(replica, i);
   if (r >= 0)
     addRecompute(replica, i);
   int64_t last = lastRead(of.edges.outputs(replica, ActionKind::Forward), i);
@@ -166,6 +201,25 @@ void BufferLives::TaskLives::addForward(int32_t replica, int64_t i) {
     last = std::min(last, forward.of(replica, next) - 1);
   if (last >= 0)
     add(replica, BufferKind::Output, i, f, last);
+}
+
+/// What F saves and copies may take to the host and back.
+void BufferLives::TaskLives::addOffloaded(int32_t replica, int64_t i) {
+  const int64_t f = forward.of(replica, i), s = save.of(replica, i),
+                l = load.of(replica, i);
+  const bool isAway = s >= 0 && l >= 0;
+  if (isAway)
+    add(replica, BufferKind::OnHost, i, s, l);
+  for (auto [offloaded, loaded, readers] :
+       {std::tuple(BufferKind::OffloadedForInputGrad,
+                   BufferKind::LoadedForInputGrad, &inputGrad),
+        std::tuple(BufferKind::OffloadedForWeightGrad,
+                   BufferKind::LoadedForWeightGrad, &weightGrad)}) {
+    const int64_t reader = std::max(f, readers->of(replica, i));
+    add(replica, offloaded, i, f, isAway ? s : reader);
+    if (isAway)
+      add(replica, loaded, i, l, reader);
+  }
 }
 
 void BufferLives::TaskLives::addRecompute(int32_t replica, int64_t i) {

@@ -28,10 +28,11 @@ public:
               const BufferNumbers &numbers, const std::vector<SlotSize> &sizes)
       : problem(problem), replicas(replicas), program(program),
         simulation(simulation), numbers(numbers), sizes(sizes), edges(problem) {
+    findHostActions();
   }
 
   /// Lives of all buffers whose actions are on one executing rank. O(actions of
-  /// the rank).
+  /// the rank), with copies O(actions * log actions).
   std::vector<Life> of(int32_t rank) const {
     std::vector<Life> lives;
     const ActionRange actions = program.order.rank(rank);
@@ -57,6 +58,7 @@ private:
   void addLife(Lives &lives, int32_t buffer, int64_t index, int64_t first,
                int64_t last) const;
   int64_t sendReleased(int32_t rank, int64_t sendPosition) const;
+  void findHostActions();
 
   const Problem &problem;
   const Replicas &replicas;
@@ -65,6 +67,14 @@ private:
   const BufferNumbers &numbers;
   const std::vector<SlotSize> &sizes;
   const EdgeTable edges;
+
+  /// The actions of a rank's host, by their positions in the rank's order.
+  /// Starts never decrease.
+  struct HostActions {
+    std::vector<int64_t> positions, startNs;
+  };
+  /// [rank]; empty without copies, where these are all actions.
+  std::vector<HostActions> hostActions;
 };
 
 } // namespace rondo

@@ -155,10 +155,13 @@ void Inserter::wantReceives(Channel &channel) {
     const int64_t startNs =
         std::max(simulation.endNs[beginOfSender + m.producer], linkFreeNs);
     linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
-    // Gathers and reductions are only issued here, so they do not delay a
-    // receive.
+    // Gathers and reductions are only issued here and copies run on lanes of
+    // their own, so they do not delay a receive.
+    auto isOnOtherLane = [&](Action action) {
+      return action.traits().movesState() || action.traits().isCopy();
+    };
     while (position < numTasks &&
-           (schedule.rank(channel.to)[position].traits().movesState() ||
+           (isOnOtherLane(schedule.rank(channel.to)[position]) ||
             simulation.endNs[begin + position] <= startNs))
       ++position;
     m.wanted = position;
@@ -298,6 +301,7 @@ Program Inserter::run(TrainingNeeds needs) {
       wantAlike(channel);
   }
   Program program;
+  program.order.copyOrders = schedule.copyOrders;
   program.collectives = needs.collectives;
   // In addition to tasks and messages, each replica has a step, a collective
   // and its await.

@@ -4,6 +4,7 @@
 #include "lowering/MemoryPlan.h"
 
 #include "lowering/BufferLives.h"
+#include "lowering/CopySlots.h"
 #include "lowering/SlotTables.h"
 #include "schedule/order/EqualMicrobatches.h"
 
@@ -41,6 +42,10 @@ private:
                : 1;
   }
   std::optional<Fault> placeState();
+  PoolUse useOf(BufferKind kind) const;
+  Result<std::vector<NeededPool>>
+  assignWithCopies(std::vector<Life> lives, const LaneWaits &waits,
+                   const ProgramSimulation &simulation, int32_t rank);
   void measure();
   std::optional<Fault> placeTransient(const ProgramSimulation &simulation);
 
@@ -107,13 +112,48 @@ std::optional<Fault> Planner::placeState() {
   return std::nullopt;
 }
 
+/// Without copies, what could be copied is as any other activation.
+PoolUse Planner::useOf(BufferKind kind) const {
+  if (traitsOf(kind).slotPer == SlotPer::Unit)
+    return PoolUse::Moved;
+  if (kind == BufferKind::OnHost)
+    return PoolUse::OnHost;
+  return program.order.hasCopies() && (isOffloaded(kind) || isLoaded(kind))
+             ? PoolUse::Copied
+             : PoolUse::Any;
+}
+
 void Planner::measure() {
   for (int32_t number = 0; number < numbers.count(); ++number) {
     const BufferNumbers::Buffer &buffer = numbers[number];
     sizes.push_back({replicas[buffer.replica].rank,
                      aligned(rondo::bytesOf(problem, buffer, buffers)),
-                     traitsOf(buffer.kind).slotPer == SlotPer::Unit});
+                     useOf(buffer.kind)});
   }
+}
+
+/// Assigns slots to the lives of a rank, some of whose buffers are copied.
+Result<std::vector<NeededPool>>
+Planner::assignWithCopies(std::vector<Life> lives, const LaneWaits &waits,
+                          const ProgramSimulation &simulation, int32_t rank) {
+  const auto copied =
+      std::stable_partition(lives.begin(), lives.end(), [&](const Life &life) {
+        return sizes[life.buffer].use != PoolUse::Copied &&
+               sizes[life.buffer].use != PoolUse::OnHost;
+      });
+  const std::vector<Life> ofCopies(copied, lives.end());
+  lives.erase(copied, lives.end());
+  auto needed =
+      assignSlots(std::move(lives), sizes, program.order.rank(rank).size(),
+                  problem.microbatches, program);
+  if (!needed)
+    return needed;
+  auto others = assignCopySlots(ofCopies, sizes, problem, waits, simulation,
+                                rank, program);
+  if (!others)
+    return others;
+  needed->insert(needed->end(), others->begin(), others->end());
+  return needed;
 }
 
 /// Assigns slots to all buffers except state.
@@ -123,11 +163,16 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
   std::vector<Result<std::vector<NeededPool>>> needed(numRanks);
   const BufferLives lives(problem, replicas, program, simulation, numbers,
                           sizes);
+  const LaneWaits waits = laneWaitsOf(problem, program);
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
     const ActionRange actions = program.order.rank(rank);
     if (problem.iterations > 1) {
       needed[r] = assignRings(lives.of(rank), sizes, actions.size(), program);
+      return;
+    }
+    if (program.order.hasCopies()) {
+      needed[r] = assignWithCopies(lives.of(rank), waits, simulation, rank);
       return;
     }
     const ActionRange first =
@@ -143,7 +188,9 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
       return ofRank.fault();
     for (const NeededPool &pool : *ofRank) {
       const int32_t number =
-          arenas.addPool(pool.size.rank, pool.size.bytes, pool.slots);
+          pool.size.use == PoolUse::OnHost
+              ? arenas.addHostPool(pool.size.rank, pool.size.bytes, pool.slots)
+              : arenas.addPool(pool.size.rank, pool.size.bytes, pool.slots);
       for (int32_t buffer : pool.buffers)
         program.places[buffer].pool = number;
     }
@@ -185,23 +232,28 @@ std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
     shortenToPeriod(slots);
   });
   program.arenaBytes = arenas.ends();
+  program.hostArenaBytes.clear();
+  if (program.order.hasCopies())
+    program.hostArenaBytes = arenas.hostEnds();
   return std::nullopt;
 }
 
 } // namespace
 
-/// planMemory() needs times only to decide when the buffer of a send is free.
+/// planMemory() needs times only to decide when the buffer of a send or of a
+/// copy is free.
 /// Without places no action waits for a slot, so every send ends as early as it
 /// can.
 ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                                                const Program &program) {
   const ActionRange actions = program.order.all();
-  const bool hasSends =
+  const bool needsTimes =
+      program.order.hasCopies() ||
       std::any_of(actions.begin(), actions.end(), [](Action action) {
         return action.kind() == ActionKind::Send;
       });
-  return hasSends ? simulateProgram(executing, program, /*resident=*/0)
-                  : ProgramSimulation();
+  return needsTimes ? simulateProgram(executing, program, /*resident=*/0)
+                    : ProgramSimulation();
 }
 
 std::optional<Fault> rondo::planMemory(const MemoryRequest &request,

@@ -39,8 +39,8 @@ struct MemoryRequest {
 };
 
 /// Simulates a program without places, with any number of launches in flight.
-/// Not complete if the program sends nothing: planMemory() then needs no times.
-/// The program must keep rule L1.
+/// Not complete if the program sends and copies nothing: planMemory() then
+/// needs no times. The program must keep rule L1.
 ProgramSimulation simulateWithoutPlaces(const Problem &executing,
                                         const Program &program);
 
@@ -60,6 +60,11 @@ ProgramSimulation simulateWithoutPlaces(const Problem &executing,
 /// program without backwards the buffer is free at the latest when its replica
 /// makes the output after the next, so that fast ranks do not run ahead of slow
 /// ones.
+///
+/// What copies read or write has pools of its own (CopySlots.h), and their
+/// slots on the host have an arena of their own. In the program, an action that
+/// takes such a slot waits for the end of the action on another lane that has
+/// released it (ProgramLaneWaits.h).
 ///
 /// The program must keep rule L1. Returns a fault if a buffer or an arena is
 /// too large, or if a pool needs more than `maxSlots` slots. `withoutPlaces` is

@@ -10,7 +10,7 @@
 using namespace rondo;
 
 Problem rondo::sequentialProblem(const Problem &problem) {
-  Problem sequential = problem;
+  Problem sequential = problem.withoutCopies();
   sequential.memoryCaps.assign(1, noMemoryCap);
   for (int32_t replica = 0; replica < sequential.replicas.size(); ++replica)
     sequential.replicas.moveTo(replica, 0);

@@ -154,7 +154,7 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
             versions.weightSlots}},
           lowered.program, forEach, &lowered.withoutPlaces);
   });
-  std::vector<int64_t> arena(first.numRanks(), 0);
+  std::vector<int64_t> arena(first.numRanks(), 0), hostArena;
   for (Planned &one : all) {
     if (one.fault)
       return MemoryFault{one.schedule, one.program, std::move(*one.fault)};
@@ -166,6 +166,11 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
           makeFault<FaultKind::ArenaCount>(bytes.size(), arena.size())};
     for (size_t rank = 0; rank < arena.size(); ++rank)
       arena[rank] = std::max(arena[rank], bytes[rank]);
+    const std::vector<int64_t> &hostBytes =
+        schedules[one.schedule].programs[one.program].program.hostArenaBytes;
+    hostArena.resize(std::max(hostArena.size(), hostBytes.size()), 0);
+    for (size_t rank = 0; rank < hostBytes.size(); ++rank)
+      hostArena[rank] = std::max(hostArena[rank], hostBytes[rank]);
   }
   std::vector<int64_t> staging(arena.size(), -1);
   for (size_t i = 0; i < schedules.size(); ++i)
@@ -177,6 +182,7 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
               findMovedState(program, schedules.front().programs.front()))
         return MemoryFault{i, p, std::move(*moved)};
       program.arenaBytes = arena;
+      program.hostArenaBytes = hostArena;
     }
   return std::nullopt;
 }

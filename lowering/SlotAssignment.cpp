@@ -14,15 +14,20 @@
 using namespace rondo;
 
 int32_t Arenas::addPool(int32_t rank, int64_t slotBytes, int32_t slots) {
-  Pool pool;
-  pool.rank = rank;
-  pool.offset = filled[rank];
-  pool.slotBytes = slotBytes;
-  pool.slots = slots;
-  if (slots > 0 && slotBytes > (maxArenaBytes - filled[rank]) / slots)
-    overfull = rank;
+  return addPool({rank, 0, slotBytes, slots}, filled);
+}
+
+int32_t Arenas::addHostPool(int32_t rank, int64_t slotBytes, int32_t slots) {
+  return addPool({rank, 0, slotBytes, slots, /*isOnHost=*/true}, filledOnHost);
+}
+
+int32_t Arenas::addPool(Pool pool, std::vector<int64_t> &ends) {
+  int64_t &end = ends[pool.rank];
+  pool.offset = end;
+  if (pool.slots > 0 && pool.slotBytes > (maxArenaBytes - end) / pool.slots)
+    overfull = pool.rank;
   else
-    filled[rank] += slotBytes * slots;
+    end += pool.slotBytes * pool.slots;
   program.pools.push_back(pool);
   return static_cast<int32_t>(program.pools.size()) - 1;
 }

@@ -23,37 +23,53 @@ inline constexpr int64_t maxArenaBytes = int64_t(1) << 50;
 class Arenas {
 public:
   Arenas(int32_t numRanks, Program &program)
-      : program(program), filled(numRanks, 0) {}
+      : program(program), filled(numRanks, 0), filledOnHost(numRanks, 0) {}
 
   /// Appends a pool to the arena of a rank and returns its number.
   int32_t addPool(int32_t rank, int64_t slotBytes, int32_t slots);
+  /// The same for the rank's arena on its host.
+  int32_t addHostPool(int32_t rank, int64_t slotBytes, int32_t slots);
   /// Moves the start of the next pool to `bytes` or later.
   void extend(int32_t rank, int64_t bytes);
 
   int32_t count() const { return static_cast<int32_t>(filled.size()); }
   int64_t end(int32_t rank) const { return filled[rank]; }
   const std::vector<int64_t> &ends() const { return filled; }
+  const std::vector<int64_t> &hostEnds() const { return filledOnHost; }
   /// A rank whose arena would be larger than maxArenaBytes; -1: none.
   int32_t overfullRank() const { return overfull; }
 
 private:
+  int32_t addPool(Pool pool, std::vector<int64_t> &ends);
+
   Program &program;
-  std::vector<int64_t> filled;
+  std::vector<int64_t> filled, filledOnHost;
   int32_t overfull = -1;
 };
 
-/// Key of a pool: buffers of the same size on the same rank share slots.
-/// Gathered weights and unreduced gradients have pools of their own, because no
-/// message sends from them.
+/// What shares pools with each other.
+enum class PoolUse : uint8_t {
+  /// Activations, gradients and messages.
+  Any,
+  /// Gathered weights and unreduced gradients, because no message sends from
+  /// them.
+  Moved,
+  /// What copies read or write on the device, because lanes wait for each other
+  /// there.
+  Copied,
+  /// What copies leave on the host.
+  OnHost,
+};
+
+/// Key of a pool: buffers of the same size and use on the same rank share
+/// slots.
 struct SlotSize {
   int32_t rank = 0;
   int64_t bytes = 0;
-  /// Gathered weights or unreduced gradients.
-  bool isMoved = false;
+  PoolUse use = PoolUse::Any;
 
   friend bool operator<(const SlotSize &a, const SlotSize &b) {
-    return std::tie(a.rank, a.bytes, a.isMoved) <
-           std::tie(b.rank, b.bytes, b.isMoved);
+    return std::tie(a.rank, a.bytes, a.use) < std::tie(b.rank, b.bytes, b.use);
   }
 };
 

@@ -29,7 +29,8 @@ void setTimes(StageOp stage, const json::StageTimes &times) {
       costs.getInputGradFreesBytes(), costs.getOutputBytes(), costs.getStepNs(),
       times.recomputeNs.value_or(costs.getRecomputeNs()),
       costs.getRecomputedBytes(), costs.getCheckpointBytes(),
-      costs.getInputGradKeepsBytes(), costs.getOutputWithoutGradBytes()));
+      costs.getInputGradKeepsBytes(), costs.getOutputWithoutGradBytes(),
+      costs.getOffloadBytes()));
 }
 
 Error fail(const Twine &message) {

@@ -147,8 +147,7 @@ LogicalResult PlanMemory::plan(ArrayRef<ScheduleOp> schedules) {
     for (auto &&[op, planned] : llvm::zip_equal(programs, each.programs))
       // Its ops, and with them their locations, stay.
       if (op.getArenaAttr())
-        op.setArenaAttr(DenseI64ArrayAttr::get(op.getContext(),
-                                               planned.program.arenaBytes));
+        setArenas(planned.program, op);
       // Iterations that overlap are planned as a window. The body is written
       // again, so that what runs is what the window shows.
       else if (planned.executing.iterations > 1)

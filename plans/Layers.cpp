@@ -104,11 +104,14 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
   ModelOp model = plan.lookupModel();
   std::vector<runtime::LayerDesc> layers;
   const std::vector<LayerInputs> inputs = layerInputs(plan);
-  llvm::DenseSet<Attribute> recomputed;
+  llvm::DenseSet<Attribute> recomputed, offloaded;
   for (StageOp stage : plan.getStages())
-    for (Attribute name : stage.getLayers())
-      if (stage.recomputes(cast<FlatSymbolRefAttr>(name).getAttr()))
+    for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
+      if (stage.recomputes(name.getAttr()))
         recomputed.insert(name);
+      if (stage.offloads(name.getAttr()))
+        offloaded.insert(name);
+    }
   std::vector<int64_t> outputs;
   for (LayerOp layer : model.getLayers()) {
     runtime::LayerDesc desc = describeKind(layer);
@@ -128,6 +131,8 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.batch = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
     desc.recomputes =
         recomputed.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
+    desc.offloads =
+        offloaded.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
       desc.forwardNs = figures.getForwardNs();
       desc.inputGradNs = figures.getInputGradNs();

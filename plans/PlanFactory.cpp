@@ -167,8 +167,9 @@ StageOp rondo::pipe::addStage(PlanOp plan, ArrayRef<LayerOp> layers,
       builder, plan.getLoc(), "s" + std::to_string(plan.getStages().size()),
       builder.getArrayAttr(names), builder.getDenseI64ArrayAttr(ranks),
       /*shares=*/DenseI64ArrayAttr(), /*round_robin=*/false, ShardedAttr(),
-      /*recompute=*/ArrayAttr(), /*across=*/false, /*inputs=*/ArrayAttr(),
-      StageCostsAttr(), /*buffers=*/ArrayAttr());
+      /*recompute=*/ArrayAttr(), /*across=*/false, /*offload=*/ArrayAttr(),
+      LoadBefore::InputGrad, /*inputs=*/ArrayAttr(), StageCostsAttr(),
+      /*buffers=*/ArrayAttr());
 }
 
 void rondo::pipe::resolveStages(PlanOp plan) {

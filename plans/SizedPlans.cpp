@@ -51,7 +51,7 @@ static StageCostsAttr costsLike(StageOp base, StageCostsAttr estimate,
       here.getInputGradFreesBytes(), here.getOutputBytes(), own.getStepNs(),
       time(&StageCostsAttr::getRecomputeNs), here.getRecomputedBytes(),
       here.getCheckpointBytes(), here.getInputGradKeepsBytes(),
-      here.getOutputWithoutGradBytes());
+      here.getOutputWithoutGradBytes(), here.getOffloadBytes());
 }
 
 /// With the same samples in another number of micro-batches.

@@ -54,6 +54,9 @@ struct Figures {
           outputGrad = 0;
   /// Sums over the layers that R runs.
   int64_t recomputeNs = 0, recomputed = 0;
+  /// Sums over the layers whose activations may leave, and of these what I
+  /// frees.
+  int64_t offloaded = 0, offloadedForInputGrad = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
 
@@ -63,8 +66,13 @@ private:
 } // namespace
 
 void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
-  const int64_t forwardBefore = ns[0], activationBefore = activation;
+  const int64_t forwardBefore = ns[0], activationBefore = activation,
+                freedBefore = freedByInputGrad;
   addLayer(layer, op, speed);
+  if (layer.offloads) {
+    offloaded += activation - activationBefore;
+    offloadedForInputGrad += freedByInputGrad - freedBefore;
+  }
   if (layer.recomputes) {
     recomputeNs += ns[0] - forwardBefore;
     recomputed += activation - activationBefore;
@@ -159,11 +167,18 @@ StageCostsAttr StageFigures::costs(StageOp stage) const {
     sum.add(layers[place], ops[place], flopsPerUs[stage.getRanks()[0]]);
     own.push_back(layers[place]);
   }
-  return StageCostsAttr::get(
-      stage.getContext(), sum.ns[0], sum.ns[1], sum.ns[2], sum.activation,
-      sum.freedByInputGrad, sum.output, /*step_ns=*/0, sum.recomputeNs,
-      sum.recomputed, runtime::checkpointBytes(own.data(), own.size()),
-      sum.kept, sum.output - sum.outputGrad);
+  const int64_t checkpoints = runtime::checkpointBytes(own.data(), own.size());
+  std::optional<int64_t> offloaded;
+  if (stage.getOffloadAttr())
+    offloaded = stage.getBefore() == LoadBefore::InputGrad ? sum.offloaded
+                : stage.getBefore() == LoadBefore::WeightGrad
+                    ? sum.offloaded - sum.offloadedForInputGrad
+                    : checkpoints;
+  return StageCostsAttr::get(stage.getContext(), sum.ns[0], sum.ns[1],
+                             sum.ns[2], sum.activation, sum.freedByInputGrad,
+                             sum.output, /*step_ns=*/0, sum.recomputeNs,
+                             sum.recomputed, checkpoints, sum.kept,
+                             sum.output - sum.outputGrad, offloaded);
 }
 
 SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {

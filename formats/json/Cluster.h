@@ -22,6 +22,8 @@ struct ClusterDevice {
   int64_t flopsPerUs = 0;
   /// The data sheet's figure. 0: unknown.
   int64_t peakFlopsPerUs = 0;
+  /// Its link to the host; nothing: unknown.
+  std::optional<HostLink> hostLink;
 };
 
 /// A NIC.

@@ -28,7 +28,16 @@ rondo::formats::importCluster(const json::Cluster &cluster,
   builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
   auto isDefault = [](const json::ClusterDevice &device) {
     return device.memoryBytes == noMemoryCap && device.flopsPerUs == 0 &&
-           device.peakFlopsPerUs == 0;
+           device.peakFlopsPerUs == 0 && !device.hostLink;
+  };
+  auto hostLinkOf = [&](const json::ClusterDevice &device) {
+    return device.hostLink
+               ? pipe::HostLinkAttr::get(context, device.hostLink->latencyNs,
+                                         device.hostLink->bytesPerUs,
+                                         device.hostLink->isHalf
+                                             ? pipe::Duplex::Half
+                                             : pipe::Duplex::Full)
+               : pipe::HostLinkAttr();
   };
   auto limit = [](int64_t bytes) {
     return bytes == noMemoryCap ? std::nullopt : std::optional(bytes);
@@ -39,7 +48,9 @@ rondo::formats::importCluster(const json::Cluster &cluster,
         isDefault(device)
             ? pipe::DeviceAttr()
             : pipe::DeviceAttr::get(context, limit(device.memoryBytes),
-                                    device.flopsPerUs, device.peakFlopsPerUs),
+                                    device.flopsPerUs, device.peakFlopsPerUs,
+                                    hostLinkOf(device),
+                                    /*host_memory_bytes=*/std::nullopt),
         pipe::GroupAttr());
   auto nameOf = [&](int32_t rank) {
     return FlatSymbolRefAttr::get(context, cluster.devices[rank].name);

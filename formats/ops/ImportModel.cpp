@@ -131,7 +131,8 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(pipe::ModelOp model,
       builder, loc, name("s0"), builder.getArrayAttr(layers),
       builder.getDenseI64ArrayAttr({0}), /*shares=*/DenseI64ArrayAttr(),
       /*round_robin=*/false, pipe::ShardedAttr(), /*recompute=*/ArrayAttr(),
-      /*across=*/false, /*inputs=*/ArrayAttr(), pipe::StageCostsAttr(),
+      /*across=*/false, /*offload=*/ArrayAttr(), pipe::LoadBefore::InputGrad,
+      /*inputs=*/ArrayAttr(), pipe::StageCostsAttr(),
       /*buffers=*/ArrayAttr());
   return plan;
 }

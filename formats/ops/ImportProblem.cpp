@@ -61,6 +61,8 @@ private:
   /// The value that the stage's layer states; 0 if the problem does not.
   int64_t weightBytesOf(int32_t stage) const;
   bool hasWeights() const;
+  pipe::HostLinkAttr hostLinkAttr(const HostLink &link) const;
+  pipe::DeviceAttr deviceAttr(int32_t rank, int64_t cap) const;
   void writeCluster();
   void writeModel();
   pipe::StageCostsAttr ownCosts(int32_t stage) const;
@@ -92,6 +94,26 @@ bool Importer::hasWeights() const {
   return bytes > 0;
 }
 
+pipe::HostLinkAttr Importer::hostLinkAttr(const HostLink &link) const {
+  return pipe::HostLinkAttr::get(context, link.latencyNs, link.bytesPerUs,
+                                 link.isHalf ? pipe::Duplex::Half
+                                             : pipe::Duplex::Full);
+}
+
+/// Null if nothing is known of the device.
+pipe::DeviceAttr Importer::deviceAttr(int32_t rank, int64_t cap) const {
+  const HostLink *link = problem.hostMemory.link(rank);
+  const int64_t hostCap = problem.hostMemory.cap(rank);
+  auto limit = [](int64_t bytes) {
+    return bytes == noMemoryCap ? std::nullopt : std::optional(bytes);
+  };
+  if (cap == noMemoryCap && hostCap == noMemoryCap && !link)
+    return {};
+  return pipe::DeviceAttr::get(
+      context, limit(cap), /*flops_per_us=*/0, /*peak_flops_per_us=*/0,
+      link ? hostLinkAttr(*link) : pipe::HostLinkAttr(), limit(hostCap));
+}
+
 void Importer::writeCluster() {
   OpBuilder::InsertionGuard guard(builder);
   bool hasLink = problem.link.latencyNs != 0 || problem.link.bytesPerUs != 0;
@@ -108,11 +130,7 @@ void Importer::writeCluster() {
   enter(cluster.getBody());
   for (auto [rank, cap] : llvm::enumerate(problem.memoryCaps))
     pipe::DeviceOp::create(builder, loc, name("d" + Twine(rank)),
-                           cap == noMemoryCap
-                               ? pipe::DeviceAttr()
-                               : pipe::DeviceAttr::get(context, cap,
-                                                       /*flops_per_us=*/0,
-                                                       /*peak_flops_per_us=*/0),
+                           deviceAttr(static_cast<int32_t>(rank), cap),
                            pipe::GroupAttr());
   for (const auto &[pair, link] : problem.links)
     pipe::LinkOp::create(builder, loc, reference("d" + Twine(pair.first)),
@@ -131,6 +149,15 @@ void Importer::writeCluster() {
     pipe::NicOp::create(
         builder, loc, name("nic" + Twine(nic)), builder.getArrayAttr(devices),
         pipe::NicAttr::get(context, problem.nics.bytesPerUs[nic], server));
+  }
+  for (auto [number, link] : llvm::enumerate(problem.hostMemory.shared)) {
+    SmallVector<Attribute> devices;
+    for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+      if (problem.hostMemory.sharedLink(rank) == int32_t(number))
+        devices.push_back(reference("d" + Twine(rank)));
+    if (!devices.empty())
+      pipe::HostLinkOp::create(builder, loc, builder.getArrayAttr(devices),
+                               hostLinkAttr({0, link.bytesPerUs, link.isHalf}));
   }
 }
 
@@ -162,14 +189,16 @@ void Importer::writeModel() {
 /// its activations.
 pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
   const WholeCosts costs = wholeCosts(problem, stage);
-  if (costs.stepNs == 0 &&
+  const std::optional<StageCopies> copies = wholeCopies(problem, stage);
+  if (costs.stepNs == 0 && !copies &&
       !problem.recomputes(problem.replicas.numberOf(stage)))
     return {};
   return pipe::StageCostsAttr::get(
       context, costs.forwardNs, costs.inputGradNs, costs.weightGradNs,
       costs.activationBytes, costs.freedBytes, outputBytesOf(problem)[stage],
       costs.stepNs, costs.recomputeNs, costs.recomputedBytes,
-      costs.checkpointBytes, costs.keptBytes, /*output_without_grad_bytes=*/0);
+      costs.checkpointBytes, costs.keptBytes, /*output_without_grad_bytes=*/0,
+      copies ? std::optional(copies->bytes) : std::nullopt);
 }
 
 /// Null if each of the stage's ranks keeps its whole state.
@@ -204,6 +233,7 @@ void Importer::writePlan() {
       ranks.push_back(replica.rank);
       shares.push_back(replica.samples);
     }
+    const std::optional<StageCopies> copies = wholeCopies(problem, s);
     pipe::StageOp::create(
         builder, loc, name("s" + Twine(s)),
         builder.getArrayAttr({reference("l" + Twine(s))}),
@@ -215,6 +245,9 @@ void Importer::writePlan() {
             ? builder.getArrayAttr({})
             : mlir::ArrayAttr(),
         problem.recomputesAcross(problem.replicas.numberOf(s)),
+        copies ? builder.getArrayAttr({}) : mlir::ArrayAttr(),
+        copies ? static_cast<pipe::LoadBefore>(copies->before)
+               : pipe::LoadBefore::InputGrad,
         isNext ? mlir::ArrayAttr() : builder.getArrayAttr(from), ownCosts(s),
         /*buffers=*/mlir::ArrayAttr());
   }
@@ -230,13 +263,13 @@ std::string Importer::addState() {
       stage.setCostsAttr(figures.costs(stage));
     stage.setBuffersByReplica(figures.buffers(stage));
   }
-  for (auto [device, cap, state] : llvm::zip_equal(
-           cluster.getDevices(), problem.memoryCaps, pipe::stateBytes(plan)))
+  const std::vector<int64_t> state = pipe::stateBytes(plan);
+  for (auto [rank, device] : llvm::enumerate(cluster.getDevices()))
     // The sum of a larger cap does not fit, and no memory is that large.
-    if (cap < noMemoryCap - state)
+    if (const int64_t cap = problem.memoryCaps[rank];
+        cap < noMemoryCap - state[rank])
       pipe::DeviceOp(device).setFiguresAttr(
-          pipe::DeviceAttr::get(context, cap + state, /*flops_per_us=*/0,
-                                /*peak_flops_per_us=*/0));
+          deviceAttr(static_cast<int32_t>(rank), cap + state[rank]));
   FailureOr<Problem> planned = pipe::buildProblem(plan);
   // They follow from the layers.
   for (auto [number, stage] : llvm::enumerate(stages)) {

@@ -38,6 +38,12 @@ public:
   void recompute(int64_t replica, int64_t microbatch) override {
     order.append({ActionKind::Recompute, replica, microbatch});
   }
+  void save(int64_t replica, int64_t microbatch) override {
+    order.append({ActionKind::Save, replica, microbatch});
+  }
+  void load(int64_t replica, int64_t microbatch) override {
+    order.append({ActionKind::Load, replica, microbatch});
+  }
   void send(Message message, int64_t replica, int64_t to,
             int64_t microbatch) override {
     order.append({ActionKind::Send,

@@ -28,6 +28,8 @@ public:
   virtual void weightGrad(int64_t replica, int64_t microbatch) = 0;
   virtual void backward(int64_t replica, int64_t microbatch) = 0;
   virtual void recompute(int64_t replica, int64_t microbatch) = 0;
+  virtual void save(int64_t replica, int64_t microbatch) = 0;
+  virtual void load(int64_t replica, int64_t microbatch) = 0;
   virtual void send(Message message, int64_t replica, int64_t to,
                     int64_t microbatch) = 0;
   virtual void receive(Message message, int64_t replica, int64_t to,
@@ -57,6 +59,16 @@ inline void recompute(Rank &rank, int64_t replica, int64_t microbatch) {
 /// Input gradient and weight gradient.
 inline void backward(Rank &rank, int64_t replica, int64_t microbatch) {
   rank.backward(replica, microbatch);
+}
+
+/// The place of a copy of activations to the host, or back, in the order. Does
+/// nothing: the lanes of copies have their lists from the start of the
+/// iteration.
+inline void save(Rank &rank, int64_t replica, int64_t microbatch) {
+  rank.save(replica, microbatch);
+}
+inline void load(Rank &rank, int64_t replica, int64_t microbatch) {
+  rank.load(replica, microbatch);
 }
 
 /// Hands the message that `replica` made to the rank that needs it. Does not

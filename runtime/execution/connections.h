@@ -64,10 +64,13 @@ struct OptimizerConfig {
 };
 
 class ProgramRun;
+class HostLinks;
 
 struct ProgramOptions {
   /// Empty: links are as they are.
   LinkImposer imposeLinks;
+  /// Imposed on copies to the host; null: they take as long as they take.
+  std::shared_ptr<HostLinks> hostLinks;
   /// Whether messages carry checksums.
   bool checksMessages = false;
   /// For tests.

@@ -23,7 +23,7 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
     if (state.world().holds(r)) {
       ranks[r] = std::make_unique<RunningRank>(
           RankContext{state, program, wiring, transport, r}, options.optimizer,
-          connections.ring(r), connections.faultOf(r));
+          connections.ring(r), connections.faultOf(r), options.hostLinks.get());
       held.push_back(r);
     }
 }
@@ -67,6 +67,11 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
   if (waiting.what == Waiting::For::Nothing && ranks[rank]->hasEnded()) {
     status.waitsFor = RankStatus::ended;
     status.text += " has ended its iteration";
+    return status;
+  }
+  if (const std::string copy = ranks[rank]->copiesToHost().waitsFor();
+      waiting.what == Waiting::For::Nothing && !copy.empty()) {
+    status.text += " waits for " + copy;
     return status;
   }
   if (waiting.what == Waiting::For::Nothing) {
@@ -264,6 +269,8 @@ void ProgramRun::iterate(Team &team, const Span &span,
       // The ranks must be stopped even if their actions cannot be written.
     }
     transport.abort();
+    for (int32_t r : held)
+      ranks[r]->copiesToHost().abort();
     if (then)
       then();
   };

@@ -73,7 +73,8 @@ private:
   RankStatus statusOf(int32_t rank) const;
   /// Grows while the rank's thread or its device does something.
   uint64_t progressOf(int32_t rank) const {
-    return ranks[rank]->actionsBegun() + state.device(rank).progress();
+    return ranks[rank]->actionsBegun() + state.device(rank).progress() +
+           ranks[rank]->copiesToHost().progress();
   }
   uint64_t heldProgress() const;
   std::vector<RankStatus> allStatuses() const;

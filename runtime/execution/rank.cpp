@@ -18,11 +18,12 @@ Rank::~Rank() = default;
 
 RunningRank::RunningRank(const RankContext &context,
                          const OptimizerConfig &optimizer, ActionRing &ring,
-                         FaultPoint *fault)
+                         FaultPoint *fault, HostLinks *links)
     : RankLog(context, ring, fault), context(context), state(context.state),
       program(context.program), device(context.device()),
       transport(context.transport), me(context.rank), optimizer(optimizer),
-      messages(context, *this), collectives(context, optimizer.maxNorm),
+      messages(context, *this), copies(context, messages, links),
+      collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
   for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
     if (program.rankOfReplica[h] == me)
@@ -153,6 +154,7 @@ void RunningRank::act() {
   const RankDesc &desc = program.ranks[me];
   beginTrace();
   messages.beginIteration();
+  copies.begin(keepTrace && span.tracedIterations > 0);
   collectives.beginIteration();
   for (ShardedReplica *shard : shards)
     shard->beginIteration();
@@ -162,6 +164,7 @@ void RunningRank::act() {
   collectives.checkEnd();
   ring.begin(ActionRing::Drain);
   messages.awaitSends();
+  copies.finish(trace, span.before + 1);
   if (program.overlap && device.enqueues())
     for (size_t h = 0; h < replicas.size(); ++h)
       if (replicas[h].binding)
@@ -244,6 +247,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     writeData(static_cast<int32_t>(h), microbatch);
+  copies.await(ActionKind::Forward, h, microbatch);
   action.restart();
   checkOrder(replica, microbatch);
   const ReplicaBinding &binding = *replica.binding;
@@ -279,6 +283,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   }
   if (!replica.record->losses.empty())
     keepLoss(replica, microbatch);
+  copies.ended(ActionKind::Forward, h, microbatch);
 }
 
 void RunningRank::recompute(int64_t h, int64_t microbatch) {
@@ -296,9 +301,10 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
     writeData(static_cast<int32_t>(h), microbatch);
+  copies.await(ActionKind::Recompute, h, microbatch);
   action.restart();
   const ReplicaBinding &binding = *replica.binding;
-  const Saved saved(replica, microbatch);
+  const Saved saved = savedOf(h, microbatch);
   char *weights = replica.weights->weights(ActionKind::Recompute, microbatch);
   const char *changes =
       replica.stepsBackAgain > 0
@@ -330,6 +336,7 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     setTime(replica, args, microbatch);
     runForward(binding, layer, args, data, number);
   }
+  copies.ended(ActionKind::Recompute, h, microbatch);
 }
 
 void RunningRank::beginInputGrad(int64_t h, int64_t microbatch,
@@ -381,8 +388,9 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::InputGrad, h, microbatch);
+  awaitCopies(h, microbatch, ActionKind::InputGrad, action);
   beginInputGrad(h, microbatch, action);
-  const Saved saved(replica, microbatch);
+  const Saved saved = savedOf(h, microbatch);
   char *weights = replica.weights->weights(ActionKind::InputGrad, microbatch);
   const char *changes =
       replica.moved
@@ -397,6 +405,7 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
           movedWeightsOf(replica, layer, weights, changes, replica.stepsBack);
     layer.body.inputGrad(layer.desc, &args);
   }
+  copies.ended(ActionKind::InputGrad, h, microbatch);
 }
 
 void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
@@ -404,7 +413,8 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::WeightGrad, h, microbatch);
-  const Saved saved(replica, microbatch);
+  awaitCopies(h, microbatch, ActionKind::WeightGrad, action);
+  const Saved saved = savedOf(h, microbatch);
   char *weights = replica.weights->weights(ActionKind::WeightGrad, microbatch);
   for (size_t l = replica.calls.size(); l-- > 0;) {
     const LayerBinding &layer = replica.binding->layers[l];
@@ -412,6 +422,7 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
     setWeights(layer, args, weights);
     layer.body.weightGrad(layer.desc, &args);
   }
+  copies.ended(ActionKind::WeightGrad, h, microbatch);
 }
 
 void RunningRank::backward(int64_t h, int64_t microbatch) {
@@ -420,13 +431,16 @@ void RunningRank::backward(int64_t h, int64_t microbatch) {
   LocalReplica &replica = local(h, microbatch);
   // I reads weights of its own if they are moved.
   if (!replica.hasBackward || splitsBackward || keepTimes || replica.moved) {
+    copies.await(ActionKind::Backward, h, microbatch);
     inputGrad(h, microbatch);
     weightGrad(h, microbatch);
+    copies.ended(ActionKind::Backward, h, microbatch);
     return;
   }
   Action action(*this, ActionKind::Backward, h, microbatch);
+  awaitCopies(h, microbatch, ActionKind::Backward, action);
   beginInputGrad(h, microbatch, action);
-  const Saved saved(replica, microbatch);
+  const Saved saved = savedOf(h, microbatch);
   char *forInput = replica.weights->weights(ActionKind::InputGrad, microbatch);
   for (size_t l = replica.calls.size(); l-- > 0;) {
     const LayerBinding &layer = replica.binding->layers[l];
@@ -444,11 +458,20 @@ void RunningRank::backward(int64_t h, int64_t microbatch) {
                replica.weights->weights(ActionKind::WeightGrad, microbatch));
     layer.body.weightGrad(layer.desc, &later);
   }
+  copies.ended(ActionKind::Backward, h, microbatch);
 }
 
 //===----------------------------------------------------------------------===//
 // Messages and sharded state.
 //===----------------------------------------------------------------------===//
+
+void RunningRank::save(int64_t h, int64_t microbatch) {
+  copies.check(ActionKind::Save, h, microbatch);
+}
+
+void RunningRank::load(int64_t h, int64_t microbatch) {
+  copies.check(ActionKind::Load, h, microbatch);
+}
 
 void RunningRank::send(Message message, int64_t h, int64_t to,
                        int64_t microbatch) {

@@ -6,6 +6,7 @@
 
 #include "runtime/execution/actions.h"
 #include "runtime/execution/collectives.h"
+#include "runtime/execution/copies.h"
 #include "runtime/execution/messages.h"
 #include "runtime/execution/moment_shard.h"
 #include "runtime/execution/rank_log.h"
@@ -35,8 +36,9 @@ struct ReplicaRecord {
 /// made at construction, so an action costs its host much less than 1 us.
 class RunningRank final : public Rank, public RankLog {
 public:
+  /// `links` are imposed on copies; null: none are.
   RunningRank(const RankContext &context, const OptimizerConfig &optimizer,
-              ActionRing &ring, FaultPoint *fault);
+              ActionRing &ring, FaultPoint *fault, HostLinks *links = nullptr);
 
   /// Sets the next run. No thread may be running it. Returns whether its work
   /// has other addresses than that of the run before, so that no earlier
@@ -55,6 +57,8 @@ public:
   void weightGrad(int64_t replica, int64_t microbatch) override;
   void backward(int64_t replica, int64_t microbatch) override;
   void recompute(int64_t replica, int64_t microbatch) override;
+  void save(int64_t replica, int64_t microbatch) override;
+  void load(int64_t replica, int64_t microbatch) override;
   void send(Message message, int64_t replica, int64_t to,
             int64_t microbatch) override;
   void receive(Message message, int64_t replica, int64_t to,
@@ -71,6 +75,8 @@ public:
   int64_t collectiveOf(int64_t entry) const {
     return collectives.collectiveOf(entry);
   }
+  Copies &copiesToHost() { return copies; }
+  const Copies &copiesToHost() const { return copies; }
   /// Record of a run whose iterations overlap, or of its reference. Null if
   /// another rank has the replica.
   const ReplicaRecord *record(int32_t replica) const {
@@ -137,8 +143,18 @@ private:
   };
   /// Addresses of a replica's tensors for the backward of a micro-batch.
   struct Saved {
-    Saved(const LocalReplica &replica, int64_t microbatch)
-        : kept(replica.place(Buffer::SavedForInputGrad).at(microbatch)),
+    /// `isLoaded`: what may be copied to the host is where LOAD puts it.
+    Saved(const LocalReplica &replica, int64_t microbatch,
+          bool isLoaded = false)
+        : away(replica
+                   .place(isLoaded ? Buffer::LoadedForInputGrad
+                                   : Buffer::OffloadedForInputGrad)
+                   .at(microbatch)),
+          awayForWeights(replica
+                             .place(isLoaded ? Buffer::LoadedForWeightGrad
+                                             : Buffer::OffloadedForWeightGrad)
+                             .at(microbatch)),
+          kept(replica.place(Buffer::SavedForInputGrad).at(microbatch)),
           keptForWeights(
               replica.place(Buffer::SavedForWeightGrad).at(microbatch)),
           again(replica.place(Buffer::RecomputedForInputGrad).at(microbatch)),
@@ -148,11 +164,15 @@ private:
               replica.place(Buffer::KeptForWeightGrad).at(microbatch)) {}
 
     char *forInputGrad(const LayerBinding &layer) const {
-      char *base = layer.desc->recomputes ? again : kept;
+      char *base = layer.desc->recomputes ? again
+                   : layer.desc->offloads ? away
+                                          : kept;
       return base ? base + layer.savedForInputGradOffset : nullptr;
     }
     char *forWeightGrad(const LayerBinding &layer) const {
-      char *base = layer.desc->recomputes ? againForWeights : keptForWeights;
+      char *base = layer.desc->recomputes ? againForWeights
+                   : layer.desc->offloads ? awayForWeights
+                                          : keptForWeights;
       return base ? base + layer.savedForWeightGradOffset : nullptr;
     }
 
@@ -162,11 +182,23 @@ private:
                            : nullptr;
     }
 
-    char *const kept, *const keptForWeights, *const again,
-                                                 *const againForWeights,
-                                                     *const fromInputGrad;
+    char *const away, *const awayForWeights,
+                          *const kept, *const keptForWeights,
+                                           *const again,
+                                               *const againForWeights,
+                                                   *const fromInputGrad;
   };
 
+  /// The tensors of a micro-batch for its backward.
+  Saved savedOf(int64_t h, int64_t microbatch) const {
+    return Saved(replicas[h], microbatch, copies.areOf(h, microbatch));
+  }
+  /// Waits for the copies that a task awaits.
+  void awaitCopies(int64_t h, int64_t microbatch, ActionKind kind,
+                   Action &action) {
+    if (copies.await(kind, h, microbatch))
+      action.restart();
+  }
   /// Calls the program's function, and waits for its sends.
   void act();
   void addReplica(int32_t replica);
@@ -260,6 +292,7 @@ private:
   const int32_t me;
   const OptimizerConfig optimizer;
   Messages messages;
+  Copies copies;
   Collectives collectives;
   std::vector<LocalReplica> replicas;
   std::vector<ShardedReplica *> shards;

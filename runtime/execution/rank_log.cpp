@@ -16,6 +16,8 @@ std::string rondo::runtime::actionName(ActionKind kind, Message message,
   const std::string number = std::to_string(subject);
   if (traits.isTask())
     return number + traits.letter + std::to_string(microbatch);
+  if (traits.isCopy())
+    return number + traits.code + std::to_string(microbatch);
   std::string text = std::string(traits.keyword) + " " + number;
   if (traits.subject == Subject::Edge)
     text += traitsOf(traitsOf(message).producer).letter +

@@ -61,6 +61,10 @@ State::State(const Executable &executable, const World &world,
     onRanks([&](int32_t r) {
       arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
     });
+  hostArenas.resize(exe.hostArenaBytes ? exe.numRanks : 0);
+  for (int32_t r = 0; r < static_cast<int32_t>(hostArenas.size()); ++r)
+    if (world.holds(r))
+      hostArenas[r] = makeCpuDevice()->makeArena(exe.hostArenaBytes[r]);
   for (const ProgramDesc *program : sizes) {
     bindings.emplace_back();
     for (int32_t h = 0; h < exe.numReplicas; ++h)
@@ -130,9 +134,11 @@ std::vector<State::Part> State::partsOf(const Tensor &tensor,
 
 void State::poison() {
   // All ones is NaN in every floating-point type.
-  for (const std::unique_ptr<Arena> &arena : arenas)
-    if (arena)
-      arena->fill(arena->base(), 0xff, arena->bytes());
+  for (const auto *all : {&arenas, &hostArenas})
+    for (const std::unique_ptr<Arena> &arena : *all)
+      if (arena)
+        arena->fill(arena->base(), 0xff, arena->bytes());
+  poisoned = true;
 }
 
 void State::initialise(uint64_t seed) {
@@ -316,6 +322,7 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
   std::vector<LayerBinding> bound;
   LayerBinding next;
   RecomputedSizes again;
+  OffloadedSizes away;
   int64_t checkpoints = 0, copies = 0;
   for (int32_t l = 0; l < count; ++l) {
     LayerBinding layer = next;
@@ -344,6 +351,11 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
       layer.savedForWeightGradOffset = again.forWeightGrad;
       again.forInputGrad += layer.sizes.savedForInputGrad;
       again.forWeightGrad += layer.sizes.savedForWeightGrad;
+    } else if (layers[l].offloads) {
+      layer.savedForInputGradOffset = away.forInputGrad;
+      layer.savedForWeightGradOffset = away.forWeightGrad;
+      away.forInputGrad += layer.sizes.savedForInputGrad;
+      away.forWeightGrad += layer.sizes.savedForWeightGrad;
     } else {
       next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
       next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;

@@ -31,7 +31,8 @@ struct LayerBinding {
   /// Offset of the weights in the layer's dtype in the gathered weights of a
   /// replica with a shard; -1: they follow the layer's weights, or are these.
   int64_t copyOffset = -1;
-  /// In what F keeps, or in what R restores if the layer recomputes.
+  /// In what F keeps, in what R restores if the layer recomputes, or in what
+  /// copies take if it offloads.
   int64_t savedForInputGradOffset = 0, savedForWeightGradOffset = 0;
   int64_t keptForWeightGradOffset = 0;
   /// Offset of the layer's input among the checkpoints; -1: it is none.
@@ -149,7 +150,9 @@ public:
   bool holds(const PoolDesc &pool) const { return processes.holds(pool.rank); }
   /// This process must hold the pool's rank.
   char *address(const PoolDesc &pool, int32_t slot) const {
-    return arenas[pool.rank]->base() + pool.offset + slot * pool.slotBytes;
+    const Arena &arena =
+        pool.isOnHost ? *hostArenas[pool.rank] : *arenas[pool.rank];
+    return arena.base() + pool.offset + slot * pool.slotBytes;
   }
   Arena &arena(int32_t rank) { return *arenas[rank]; }
   Device &device(int32_t rank) { return *devices[rank]; }
@@ -179,6 +182,9 @@ public:
   /// Fills all arenas with NaNs, to make reads of unwritten buffers visible.
   /// Call initialise() next.
   void poison();
+  /// Whether it has been called: then copies also poison what they have copied
+  /// away.
+  bool isPoisoned() const { return poisoned; }
   /// Weights from (seed, tensor name), moments and gradients 0.
   void initialise(uint64_t seed);
   /// Makes the next version of a replica's weights, initially equal to the
@@ -237,6 +243,9 @@ private:
   /// before its device.
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<std::unique_ptr<Arena>> arenas;
+  /// Indexed by rank: its arena on the host; empty if no program copies.
+  std::vector<std::unique_ptr<Arena>> hostArenas;
+  bool poisoned = false;
   /// Indexed by replica and place.
   std::vector<std::vector<std::unique_ptr<Arena>>> lateParts;
   /// Indexed by replica, null without keepLogits().

@@ -24,15 +24,15 @@ using namespace rondo;
 static void checkPools(const Executable &exe, const ProgramDesc &program) {
   for (int32_t p = 0; p < program.numPools; ++p) {
     const PoolDesc &pool = program.pools[p];
+    const int64_t *arenas = pool.isOnHost ? exe.hostArenaBytes : exe.arenaBytes;
     // Division avoids overflow of the product.
-    if (pool.rank < 0 || pool.rank >= exe.numRanks || pool.offset < 0 ||
-        pool.slotBytes < 0 || pool.slots < 0 ||
+    if (!arenas || pool.rank < 0 || pool.rank >= exe.numRanks ||
+        pool.offset < 0 || pool.slotBytes < 0 || pool.slots < 0 ||
         pool.offset % bufferAlignment != 0 ||
         (pool.slots > 1 && pool.slotBytes % bufferAlignment != 0) ||
-        pool.offset > exe.arenaBytes[pool.rank] ||
+        pool.offset > arenas[pool.rank] ||
         (pool.slots > 0 &&
-         pool.slotBytes >
-             (exe.arenaBytes[pool.rank] - pool.offset) / pool.slots))
+         pool.slotBytes > (arenas[pool.rank] - pool.offset) / pool.slots))
       failOn(program, "pool " + std::to_string(p) + " of " +
                           std::to_string(pool.slots) + " slots of " +
                           std::to_string(pool.slotBytes) + " bytes at " +

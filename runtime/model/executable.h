@@ -19,7 +19,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 14
+#define RONDO_TABLES_VERSION 15
 
 namespace rondo::runtime {
 
@@ -92,6 +92,8 @@ struct PoolDesc {
   int64_t offset;
   int64_t slotBytes;
   int32_t slots;
+  /// In the rank's arena on its host.
+  bool isOnHost = false;
 };
 
 /// Slots that repeat from an instance on.
@@ -155,6 +157,42 @@ struct LinkDesc {
   int64_t latencyNs;
   /// 0: a message does not occupy it.
   int64_t bytesPerUs;
+};
+
+/// A copy of activations to the host (SAVE) or back (LOAD).
+struct CopyDesc {
+  rondo::ActionKind kind;
+  int32_t replica, microbatch;
+};
+
+/// A task or copy that begins after the end of an action on another lane of its
+/// rank.
+struct LaneWaitDesc {
+  rondo::ActionKind kind;
+  int32_t replica, microbatch;
+  rondo::ActionKind awaitedKind;
+  int32_t awaitedReplica, awaitedMicrobatch;
+};
+
+/// The copies of one rank. The two directions are lanes of their own, each of
+/// which runs its copies in the order of the list; with `isHalf` all copies are
+/// on one lane.
+struct RankCopiesDesc {
+  int32_t numCopies;
+  const CopyDesc *copies;
+  int32_t numWaits;
+  const LaneWaitDesc *waits;
+  bool isHalf;
+};
+
+/// A rank's link to its host, as the plan assumed it. bytesPerUs == 0: a copy
+/// takes only the latency.
+struct HostLinkDesc {
+  int64_t latencyNs, bytesPerUs;
+  /// The number of the link that it shares with other ranks, which carries one
+  /// copy in each direction, or in all if `isSharedHalf`; -1: none.
+  int32_t shared;
+  bool isSharedHalf;
 };
 
 /// Which weights a replica's tasks read in a program whose iterations overlap.
@@ -287,6 +325,8 @@ struct ProgramDesc {
   /// may have in flight at once (kinds/Residency.h); 0: no limit. Null: no
   /// limit on any rank.
   const int32_t *resident = nullptr;
+  /// One entry per rank; null: no rank copies activations.
+  const RankCopiesDesc *copies = nullptr;
 };
 
 /// Whether a program's steps await the norm of all gradients, without which
@@ -394,6 +434,10 @@ struct Executable {
   /// memory was planned for keeps (kinds/Optimizers.h).
   int32_t moments = 2;
   Extras extras = {};
+  /// Bytes of each rank's arena on its host; null: no program copies.
+  const int64_t *hostArenaBytes = nullptr;
+  /// One entry per rank; null: no program copies.
+  const HostLinkDesc *hostLinks = nullptr;
 };
 
 /// Runs what the command line asks for and returns the exit code.

@@ -169,6 +169,8 @@ struct LayerDesc {
   LlamaDesc llama = {};
   /// Of synthetic and custom layers: what I leaves for W.
   int64_t inputGradKeepsBytes = 0;
+  /// Whether what F saves may be copied to the host.
+  bool offloads = false;
 };
 
 /// Bytes of one layer's buffers, all but the first two for one micro-batch.

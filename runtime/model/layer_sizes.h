@@ -119,6 +119,21 @@ inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
   return sum;
 }
 
+/// What the layers of a stage save that may be copied to the host.
+struct OffloadedSizes {
+  int64_t forInputGrad = 0, forWeightGrad = 0;
+};
+inline OffloadedSizes offloadedSizes(const LayerDesc *layers, int64_t count) {
+  OffloadedSizes sum;
+  for (int64_t i = 0; i < count; ++i)
+    if (layers[i].offloads) {
+      const LayerSizes sizes = layerSizes(layers[i]);
+      sum.forInputGrad += sizes.savedForInputGrad;
+      sum.forWeightGrad += sizes.savedForWeightGrad;
+    }
+  return sum;
+}
+
 /// Whether a layer of a stage is a head tied to an embedding of the stage.
 /// Their weights change in one step, whose moments are the embedding's.
 inline bool isTiedInStage(const LayerDesc *layers, int64_t count, int64_t i) {
@@ -146,14 +161,14 @@ inline int64_t momentBytes(const LayerDesc *layers, int64_t count, int64_t i) {
 /// Sizes of one or more consecutive layers that run as one stage. In the
 /// workspace, the layers' own scratch follows the inner activations, and
 /// unkeptBytes() follow that. Weights, saved buffers and data are consecutive,
-/// in the order of the layers; saved are those that F keeps.
+/// in the order of the layers; saved are those that F keeps on the device.
 inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
   LayerSizes sum{};
   for (int64_t i = 0; i < count; ++i) {
     LayerSizes sizes = layerSizes(layers[i]);
     sum.weights += sizes.weights;
     sum.gradients += sizes.gradients;
-    if (!layers[i].recomputes) {
+    if (!layers[i].recomputes && !layers[i].offloads) {
       sum.savedForInputGrad += sizes.savedForInputGrad;
       sum.savedForWeightGrad += sizes.savedForWeightGrad;
     }

@@ -103,6 +103,13 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::Checkpoints) = alignedBytes(checkpointBytes(layers, numLayers));
   at(Buffer::RecomputedForInputGrad) = alignedBytes(again.forInputGrad);
   at(Buffer::RecomputedForWeightGrad) = alignedBytes(again.forWeightGrad);
+  const OffloadedSizes away = offloadedSizes(layers, numLayers);
+  at(Buffer::OffloadedForInputGrad) = at(Buffer::LoadedForInputGrad) =
+      alignedBytes(away.forInputGrad);
+  at(Buffer::OffloadedForWeightGrad) = at(Buffer::LoadedForWeightGrad) =
+      alignedBytes(away.forWeightGrad);
+  at(Buffer::OnHost) =
+      alignedBytes(away.forInputGrad) + alignedBytes(away.forWeightGrad);
   const bool writesLoss = std::any_of(layers, layers + numLayers, hasLoss);
   at(Buffer::Control) = controlHeaderBytes +
                         alignedBytes(8 * partialsOf(layers, numLayers)) +

@@ -219,6 +219,10 @@ static void checkExtras(const Executable &executable, const Options &options,
                         const World &world) {
   if (options.mode == Options::Mode::Generate && !executable.extras.generation)
     throwInAll(world, headMissing(executable));
+  if (options.imposeHostLinks && !executable.hostLinks)
+    throwInAll(world, Error("--impose-host-links is for programs that copy "
+                            "activations to the host, which this one does not",
+                            Exit::Usage));
   if (executable.extras.links)
     return;
   for (const auto &[flag, isGiven] :

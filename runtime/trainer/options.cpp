@@ -370,6 +370,11 @@ static const Flag flags[] = {
        o.linkTraceRepeat = smallNumber("--link-trace-repeat", v, 1);
      },
      valueOf<&Options::linkTraceRepeat>},
+    {"--impose-host-links", nullptr,
+     "copies of activations to the host and back take as long as the plan's "
+     "host links say",
+     [](Options &o, Set) { o.imposeHostLinks = true; },
+     isGiven<&Options::imposeHostLinks>},
     {"--links", nullptr,
      "prints the measured latency and bandwidth of channels",
      [](Options &o, Set) { o.showLinks = true; }, isGiven<&Options::showLinks>},

@@ -95,6 +95,8 @@ struct Options {
   bool quiet = false;
   /// Print what the channels have measured.
   bool showLinks = false;
+  /// Copies to the host take as long as the plan's host links say.
+  bool imposeHostLinks = false;
   /// Repeat a recorded iteration, on devices that can.
   bool useGraph = true;
   Attention attention = Attention::Fastest;

@@ -94,7 +94,7 @@ void RunTrace::collect(const World &world) {
 namespace {
 
 /// Threads of a rank in the file.
-enum Thread { computing, communicating, running };
+enum Thread { computing, communicating, running, copyingOut, copyingIn };
 
 class Writer {
 public:
@@ -180,6 +180,11 @@ void Writer::nameThreads(int32_t rank) {
   add("thread_name", computing, "tasks and waits");
   add("thread_name", communicating, "messages and collectives");
   add("thread_name", running, "runs");
+  if (std::any_of(exe.programs, exe.programs + exe.numPrograms,
+                  [](const ProgramDesc &program) { return program.copies; })) {
+    add("thread_name", copyingOut, "copies to the host");
+    add("thread_name", copyingIn, "copies from the host");
+  }
 }
 
 void Writer::writeAction(int32_t rank, const TraceEvent &event) {
@@ -189,11 +194,14 @@ void Writer::writeAction(int32_t rank, const TraceEvent &event) {
   range(actionName(event.kind, event.message, event.number, event.microbatch),
         isAwait                                             ? "wait"
         : isMessage                                         ? "message"
+        : traits.isCopy()                                   ? "copy"
         : traits.isTask() || event.kind == ActionKind::Step ? "task"
                                                             : "collective",
         rank,
-        traits.subject == Subject::Replica || isAwait ? computing
-                                                      : communicating,
+        event.kind == ActionKind::Save                  ? copyingOut
+        : event.kind == ActionKind::Load                ? copyingIn
+        : traits.subject == Subject::Replica || isAwait ? computing
+                                                        : communicating,
         event);
   if (traits.subject == Subject::Collective) {
     argument(isAwait ? "for" : "kind",

@@ -30,12 +30,13 @@ inline constexpr int64_t bufferAlignment = 64;
 /// entries.
 inline constexpr int32_t maxSlots = 65536;
 
-/// Equal slots in one rank's arena.
+/// Equal slots in one rank's arena, on its device or on its host.
 struct Pool {
   int32_t rank = 0;
   int64_t offset = 0;
   int64_t slotBytes = 0;
   int32_t slots = 0;
+  bool isOnHost = false;
 };
 
 /// The slots of a buffer of a replica. Instance i of the buffer (a micro-batch,
@@ -91,8 +92,10 @@ struct Program {
   /// [rank]: a pool of one slot where the rank's collectives, one after
   /// another, receive operands; -1: none. Empty: no rank has one.
   std::vector<int32_t> staging;
-  /// [rank]: bytes of the arena, which contains all its pools.
+  /// [rank]: bytes of the arena, which contains all its pools on the device.
   std::vector<int64_t> arenaBytes;
+  /// [rank]: the same on the host; empty: no rank has any.
+  std::vector<int64_t> hostArenaBytes;
   /// Maximum number of sends, receives and collectives of a rank in flight, by
   /// its target (kinds/Residency.h); 0: unlimited.
   int32_t resident = 0;

@@ -14,6 +14,7 @@
 #include "schedule/order/RankWorklist.h"
 #include "schedule/order/Residency.h"
 #include "schedule/program/GroupCollectives.h"
+#include "schedule/program/ProgramLaneWaits.h"
 #include "schedule/program/ProgramSimulator.h"
 #include "schedule/program/Slots.h"
 #include "schedule/simulate/IssueQueue.h"
@@ -81,6 +82,8 @@ enum class WaitFor : uint8_t {
   ReceiveSlot,
   /// The end of a collective.
   Collective,
+  /// The end of an action on another lane: `needed`. `id` is 0.
+  Copy,
 };
 
 /// A message. Packed, because the simulation touches each message several times
@@ -98,7 +101,7 @@ struct RankState {
   int64_t position = 0, end = 0, clock = 0;
   WaitFor waitFor = WaitFor::Nothing;
   int64_t id = 0;
-  /// For OwnTask: the needed action.
+  /// For OwnTask and Copy: the needed action.
   Action needed;
 };
 
@@ -189,6 +192,11 @@ private:
   bool collective(int32_t r, RankState &rank, Action action);
   bool await(int32_t r, RankState &rank, Action action);
   bool step(RankState &rank, Action action);
+  /// False if something on another lane has not ended; otherwise raises `start`
+  /// to its end.
+  bool awaitLanes(RankState &rank, int64_t &start);
+  void runCopies(int32_t r);
+  void wakeAfterCopies();
   /// Issues an action that takes no time.
   bool atOnce(RankState &rank) {
     setStart(rank.position, rank.clock);
@@ -287,6 +295,11 @@ private:
   BufferNumbers buffers;
   Slots slots;
   const GroupCollectives groups;
+
+  /// Empty without copies, with which the run keeps all times.
+  CopyLanes copies;
+  /// Ranks of which a copy has ended; kept for its memory.
+  std::vector<int32_t> afterCopies;
 
   std::vector<RankState> ranks;
   RankWorklist worklist;

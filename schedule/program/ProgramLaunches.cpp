@@ -92,6 +92,7 @@ Execution::Place Execution::waitOfHost(int32_t r) const {
   case WaitFor::Nothing:
     return {};
   case WaitFor::OwnTask:
+  case WaitFor::Copy:
     return {r, notYet, rank.needed};
   case WaitFor::Message:
     return headOf(channelOfMessage(rank.id), /*isSender=*/false);

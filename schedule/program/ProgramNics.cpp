@@ -21,8 +21,16 @@ program_execution::nicsBetween(const Problem &problem,
   return crossed;
 }
 
-/// Grants the first request for NICs; false if there is none.
+/// Grants the first request for NICs or for a shared host link; false if there
+/// is none.
 bool Execution::grantNext() {
+  if (copies.hasRequests() &&
+      (!network.hasRequests() ||
+       copies.firstRequestNs() <= network.first().readyNs)) {
+    copies.grant(result.startNs, result.endNs, afterCopies);
+    wakeAfterCopies();
+    return true;
+  }
   if (!network.hasRequests())
     return false;
   const Network::Request request = network.next();

@@ -27,7 +27,8 @@ Execution::Execution(const Problem &problem, const Program &program,
               !launches.areLimited()),
       isOneQueue(problem.channels.queues == Queues::PerRank),
       areRoundRobin(problem.replicas.areRoundRobin()),
-      keepsTimes(keepTimes || launches.areLimited() || isOneQueue),
+      keepsTimes(keepTimes || launches.areLimited() || isOneQueue ||
+                 program.order.hasCopies()),
       receiveSlots(problem.channels.receiveSlots), edges(problem),
       links(problem), buffers(problem), slots(program),
       groups(problem, program), worklist(order.numRanks()),
@@ -39,6 +40,8 @@ Execution::Execution(const Problem &problem, const Program &program,
     // A send or receive that never ends keeps notYet.
     result.endNs.assign(order.numActions(), notYet);
   }
+  if (order.hasCopies())
+    copies = CopyLanes(problem, order, laneWaitsOf(problem, program));
   ranks.resize(order.numRanks());
   queues.resize(isOneQueue ? order.numRanks() : 0);
   lanes.resize(order.numRanks());
@@ -200,6 +203,8 @@ bool Execution::task(RankState &rank, Action action) {
     }
     start = std::max<int64_t>(start, state.arrivalNs);
   }
+  if (!copies.isEmpty() && !awaitLanes(rank, start))
+    return false;
   auto takeOne = [&](int32_t buffer) {
     return take(rank, buffer, action.index, start);
   };
@@ -220,6 +225,31 @@ bool Execution::task(RankState &rank, Action action) {
       advance(channel);
     }
   return true;
+}
+
+bool Execution::awaitLanes(RankState &rank, int64_t &start) {
+  const int64_t ns = copies.awaitedNs(rank.position, result.endNs);
+  if (ns == CopyLanes::notEnded) {
+    rank.waitFor = WaitFor::Copy;
+    rank.id = 0;
+    rank.needed = actions[copies.findAwaited(rank.position, result.endNs)];
+    return false;
+  }
+  start = std::max(start, ns);
+  return true;
+}
+
+/// Runs the copies of a rank that can begin. The host does not issue copies at
+/// their places: each lane has its list from the start.
+void Execution::runCopies(int32_t r) {
+  copies.run(r, result.startNs, result.endNs, afterCopies);
+  wakeAfterCopies();
+}
+
+void Execution::wakeAfterCopies() {
+  for (int32_t rank : afterCopies)
+    wake(rank, WaitFor::Copy, 0);
+  afterCopies.clear();
 }
 
 bool Execution::send(RankState &rank, Action action) {
@@ -302,6 +332,9 @@ bool Execution::issue(int32_t r, RankState &rank) {
     return await(r, rank, action);
   case ActionKind::Step:
     return step(rank, action);
+  case ActionKind::Save:
+  case ActionKind::Load:
+    return true; // on a lane of its own
   default:
     return task(rank, action);
   }
@@ -317,6 +350,8 @@ void Execution::run() {
     RankState &rank = ranks[r];
     while (rank.position < rank.end && issue(r, rank))
       ++rank.position;
+    if (!copies.isEmpty())
+      runCopies(r);
   }
 }
 
@@ -327,6 +362,7 @@ void Execution::summarize() {
           [](const RankState &rank) { return rank.position == rank.end; }) &&
       std::all_of(lanes.begin(), lanes.end(),
                   [](const CollectiveLane &lane) { return lane.isEmpty(); }) &&
+      copies.areDone() &&
       std::all_of(channels.begin(), channels.end(), [](const Channel &channel) {
         return channel.carried == channel.sends.size() &&
                channel.carried == channel.receives.size();
@@ -341,6 +377,9 @@ void Execution::summarize() {
     result.makespanNs = std::max(result.makespanNs, rank.clock);
   for (const CollectiveLane &lane : lanes)
     result.makespanNs = std::max(result.makespanNs, lane.freeNs);
+  for (int32_t r = 0; !copies.isEmpty() && r < order.numRanks(); ++r)
+    for (int lane = 0; lane < CopyLanes::numLanes; ++lane)
+      result.makespanNs = std::max(result.makespanNs, copies.freeNs(r, lane));
 }
 
 ProgramSimulation rondo::simulateProgram(const Problem &problem,

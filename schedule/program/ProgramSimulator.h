@@ -46,6 +46,10 @@ struct ProgramSimulation {
 ///    when all its ranks have issued it and ended those before it. It does not
 ///    need to be awaited for that: all transports of the runtime start a
 ///    collective when it is issued (runtime/transport/transport.h).
+///  - Copies run on lanes of their own, each in the order of the list. Tasks
+///  and
+///    copies wait for actions on other lanes (ProgramLaneWaits.h). A shared
+///    host link carries copies as in simulate().
 ///  - Await waits for the end of a collective.
 ///  - On ranks with more queues than `resident` (schedule/order/Residency.h), a
 ///    send, receive or collective begins only after the launch `resident`

@@ -93,6 +93,7 @@ Wait Execution::waitOf(int32_t r) const {
   case WaitFor::Nothing:
     break;
   case WaitFor::OwnTask:
+  case WaitFor::Copy:
     wait.needs = rank.needed;
     break;
   case WaitFor::Message:

@@ -5,6 +5,7 @@
 #include "schedule/rules/ProgramRules.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace rondo;
 
@@ -21,11 +22,13 @@ Fault poolFault(const Pool &pool, int32_t index, const Parts &...parts) {
 
 std::optional<Fault> checkPool(const Program &program, int32_t index) {
   const Pool &pool = program.pools[index];
-  int64_t numArenas = static_cast<int64_t>(program.arenaBytes.size());
+  const std::vector<int64_t> &arenas =
+      pool.isOnHost ? program.hostArenaBytes : program.arenaBytes;
+  int64_t numArenas = static_cast<int64_t>(arenas.size());
   if (pool.rank < 0 || pool.rank >= numArenas)
     return makeRuleFault<FaultKind::PoolOnNoRank>(rule, index, pool.rank,
                                                   numArenas);
-  int64_t arena = program.arenaBytes[pool.rank];
+  int64_t arena = arenas[pool.rank];
   if (pool.offset < 0 || pool.slotBytes < 0 || pool.slots < 0)
     return poolFault<FaultKind::PoolBelowZero>(pool, index);
   if (pool.slots > maxSlots)
@@ -62,20 +65,29 @@ std::optional<Fault> rondo::checkStaging(const Program &program,
   return std::nullopt;
 }
 
-std::optional<Fault> rondo::checkArena(const Program &program,
-                                       const std::vector<int64_t> &caps) {
-  // Reports the rank that exceeds its device's memory most.
+/// The rank that exceeds its memory most.
+template <FaultKind kind>
+static std::optional<Fault> findOver(const std::vector<int64_t> &arenas,
+                                     const std::vector<int64_t> &caps) {
   std::optional<Fault> over;
-  for (size_t r = 0; r < std::min(program.arenaBytes.size(), caps.size());
-       ++r) {
-    const int64_t excess = program.arenaBytes[r] - caps[r];
+  for (size_t r = 0; r < std::min(arenas.size(), caps.size()); ++r) {
+    const int64_t excess = arenas[r] - caps[r];
     if (excess <= 0 || (over && excess <= over->found - over->allowed))
       continue;
-    over = makeRuleFault<FaultKind::ArenaOverCap>(rule)
+    over = makeRuleFault<kind>(rule)
                .withRank(static_cast<int32_t>(r))
-               .withFigures(program.arenaBytes[r], caps[r]);
+               .withFigures(arenas[r], caps[r]);
   }
-  if (over)
+  return over;
+}
+
+std::optional<Fault> rondo::checkArena(const Program &program,
+                                       const std::vector<int64_t> &caps,
+                                       const std::vector<int64_t> &hostCaps) {
+  if (auto over = findOver<FaultKind::ArenaOverCap>(program.arenaBytes, caps))
+    return over;
+  if (auto over = findOver<FaultKind::HostArenaOverCap>(program.hostArenaBytes,
+                                                        hostCaps))
     return over;
   std::vector<int32_t> order;
   for (int32_t p = 0; p < static_cast<int32_t>(program.pools.size()); ++p) {
@@ -85,7 +97,8 @@ std::optional<Fault> rondo::checkArena(const Program &program,
       order.push_back(p);
   }
   auto place = [&](int32_t p) {
-    return std::make_pair(program.pools[p].rank, program.pools[p].offset);
+    return std::make_tuple(program.pools[p].isOnHost, program.pools[p].rank,
+                           program.pools[p].offset);
   };
   std::sort(order.begin(), order.end(),
             [&](int32_t a, int32_t b) { return place(a) < place(b); });
@@ -93,7 +106,8 @@ std::optional<Fault> rondo::checkArena(const Program &program,
     const Pool &before = program.pools[order[i - 1]];
     const Pool &pool = program.pools[order[i]];
     int64_t end = before.offset + before.slotBytes * before.slots;
-    if (before.rank == pool.rank && pool.offset < end)
+    if (before.rank == pool.rank && before.isOnHost == pool.isOnHost &&
+        pool.offset < end)
       return makeFaultAt<FaultKind::PoolsOverlap>(rule, pool.rank, -1, Action(),
                                                   order[i], pool.offset,
                                                   order[i - 1], end);

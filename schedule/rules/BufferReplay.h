@@ -43,11 +43,14 @@ public:
         hasCopies(copiesParts(problem)), knownUses(buffers.count(), -1),
         isSharded(problem.replicas.areSharded()),
         gathered(problem.numReplicas(), -1), reduced(problem.numReplicas(), 0),
-        hasUnreduced(problem.numReplicas()) {}
+        hasUnreduced(problem.numReplicas()) {
+    findCopied();
+  }
 
   Found run();
 
 private:
+  Found checkPools();
   Found placeState();
   Found step();
   Found task();
@@ -56,6 +59,20 @@ private:
     return take(buffer, action.index, uses);
   }
   Found moveState();
+  void findCopied();
+  /// Whether the program copies the current action's micro-batch to the host.
+  bool isCopiedAway() const {
+    return !copiedAway.empty() &&
+           copiedAway[int64_t(action.subject) * problem.microbatches +
+                      int64_t(action.index)];
+  }
+  /// Whether the current action is the last reader of a buffer of its stage
+  /// that its kind may release.
+  bool isLastReader(BufferKind kind) const {
+    return isOffloaded(kind) ? action.traits().isCopy() || !isCopiedAway()
+           : isLoaded(kind)  ? isCopiedAway()
+                             : true;
+  }
   Found awaitReduction();
   Found receive();
   Found look(int32_t buffer, int64_t number, Content *&content);
@@ -138,6 +155,9 @@ private:
   const bool isSharded;
   std::vector<int64_t> gathered, reduced;
   std::vector<bool> hasUnreduced;
+  /// [replica * microbatches + microbatch]: whether it has a SAVE; empty
+  /// without copies.
+  std::vector<bool> copiedAway;
 
   /// The action that is being replayed.
   int32_t rank = 0;

@@ -3,7 +3,8 @@
 //
 // Each rank's order is replayed on the slots. A buffer that is sent is
 // free after its send. An action that takes the slot then waits until the send
-// ends; simulateProgram() models this wait, as the runtime does it.
+// ends; simulateProgram() models this wait, as the runtime does it. The same
+// holds for what SAVE frees; LOAD owns its slots from its place in the list on.
 //
 //===----------------------------------------------------------------------===//
 
@@ -125,8 +126,9 @@ Replay::Found Replay::readInputs() {
                            gathered[replica], /*isLastUse=*/false))
       return wrong;
   for (BufferKind saved : action.traits().releases)
-    if (Found wrong = readInput(buffers.of(replica, saved)))
-      return wrong;
+    if (isLastReader(saved))
+      if (Found wrong = readInput(buffers.of(replica, saved)))
+        return wrong;
   return nullptr;
 }
 
@@ -255,8 +257,18 @@ Replay::Found Replay::task() {
   return releaseInputs();
 }
 
+void Replay::findCopied() {
+  if (!program.order.hasCopies())
+    return;
+  copiedAway.resize(size_t(problem.numReplicas()) * problem.microbatches);
+  for (Action each : program.order.all())
+    if (each.kind() == ActionKind::Save)
+      copiedAway[int64_t(each.subject) * problem.microbatches +
+                 int64_t(each.index)] = true;
+}
+
 Replay::Found Replay::step() {
-  if (action.isTask())
+  if (action.isTask() || action.traits().isCopy())
     return task();
   if (action.traits().movesState())
     return moveState();
@@ -281,6 +293,8 @@ bool Replay::areSlotsEqual() const {
 }
 
 Replay::Found Replay::run() {
+  if (Found wrong = checkPools())
+    return wrong;
   if (Found wrong = placeState())
     return wrong;
   for (int32_t r = 0; r < program.order.numRanks(); ++r)

@@ -9,6 +9,34 @@
 using namespace rondo;
 using namespace rondo::buffer_replay;
 
+/// Waits between lanes are derived for pools that copies alone read and write
+/// between tasks.
+Replay::Found Replay::checkPools() {
+  // [pool]: a buffer that copies read or write, and another one.
+  std::vector<int32_t> copied(program.pools.size(), -1), others = copied;
+  for (size_t buffer = 0; buffer < program.places.size(); ++buffer) {
+    const int32_t pool = program.places[buffer].pool,
+                  number = static_cast<int32_t>(buffer);
+    if (pool < 0 || pool >= static_cast<int64_t>(program.pools.size()))
+      continue;
+    const BufferKind kind = buffers[number].kind;
+    const bool isOnHost = program.pools[pool].isOnHost;
+    if (isOnHost && kind != BufferKind::OnHost)
+      return keep(makeRuleFault<FaultKind::LiesOnHost>(
+          Rule::Buffers, BufferName{number}, pool));
+    if (!isOnHost && kind == BufferKind::OnHost)
+      return keep(makeRuleFault<FaultKind::LiesOnDevice>(
+          Rule::Buffers, BufferName{number}, pool));
+    (isOnHost || isOffloaded(kind) || isLoaded(kind) ? copied : others)[pool] =
+        number;
+    if (!copiedAway.empty() && copied[pool] >= 0 && others[pool] >= 0)
+      return keep(makeRuleFault<FaultKind::LiesAmongCopied>(
+          Rule::Buffers, BufferName{copied[pool]}, BufferName{others[pool]},
+          pool));
+  }
+  return nullptr;
+}
+
 Replay::Found Replay::placeState() {
   const std::set<int32_t> staging(program.staging.begin(),
                                   program.staging.end());

@@ -30,7 +30,7 @@ public:
     rank = itsRank;
     position = itsPosition;
     action = its;
-    if (!action.traits().isImplemented || action.traits().isCopy())
+    if (!action.traits().isImplemented)
       return fault<FaultKind::NoProgramAction>();
     if (Found wrong = checkIndex())
       return wrong;
@@ -116,11 +116,14 @@ private:
     const int64_t index = action.index;
     if (static_cast<int64_t>(action.subject) >= problem.numReplicas())
       return namesNothing("replica", problem.numReplicas());
-    if (traits.isTask() && index >= problem.microbatches)
+    const bool isOfMicrobatch = traits.isTask() || traits.isCopy();
+    if (isOfMicrobatch && index >= problem.microbatches)
       return namesNothing("micro-batch", problem.microbatches);
     const auto number = static_cast<int32_t>(action.subject);
     const Replica &replica = problem.replicas[number];
-    if (traits.isTask() && !replica.takes(index))
+    if (traits.isCopy() && !problem.hostMemory.mayCopy(number))
+      return fault<FaultKind::NotCopied>();
+    if (isOfMicrobatch && !replica.takes(index))
       return fault<FaultKind::RoundRobinElsewhere>(
           problem.replicas.of(replica.stage).first[index % replica.turns].rank,
           index);

@@ -43,9 +43,11 @@ std::optional<Fault> checkResidency(const Problem &, const Program &);
 std::optional<Fault> checkBuffers(const Problem &, const Program &);
 /// L4. Needs no problem: it checks pools and arenas, and L3 checks their
 /// contents. `caps` are the devices' memory in bytes, indexed by rank
-/// (noMemoryCap: none). An arena that is larger is a FaultKind::ArenaOverCap.
+/// (noMemoryCap: none), `hostCaps` the limits of host arenas. An arena that is
+/// larger is a FaultKind::ArenaOverCap or HostArenaOverCap.
 std::optional<Fault> checkArena(const Program &,
-                                const std::vector<int64_t> &caps);
+                                const std::vector<int64_t> &caps,
+                                const std::vector<int64_t> &hostCaps = {});
 /// Rule L4 for staging pools. `needed[rank]` is in bytes.
 std::optional<Fault> checkStaging(const Program &,
                                   const std::vector<int64_t> &needed);

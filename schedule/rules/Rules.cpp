@@ -52,11 +52,13 @@ std::optional<Fault> checkProgramResidency(const Problem &problem,
                                           : checkResidency(problem, program);
 }
 
-std::optional<Fault> checkProgramArena(const Problem &, const Program &program,
+std::optional<Fault> checkProgramArena(const Problem &problem,
+                                       const Program &program,
                                        const ProgramDemands &demands) {
   if (!isPlanned(program))
     return std::nullopt;
-  if (auto fault = checkArena(program, demands.devices))
+  if (auto fault =
+          checkArena(program, demands.devices, problem.hostMemory.caps))
     return fault;
   return checkStaging(program, demands.staging);
 }

@@ -14,13 +14,11 @@
 #include "schedule/model/Waits.h"
 #include "schedule/order/CopyWaits.h"
 #include "schedule/order/Shards.h"
+#include "schedule/simulate/CopyLanes.h"
 #include "schedule/simulate/IssueQueue.h"
 #include "schedule/simulate/Network.h"
 #include "schedule/simulate/Simulator.h"
 
-#include <array>
-#include <queue>
-#include <tuple>
 #include <vector>
 
 namespace rondo::schedule_execution {
@@ -85,39 +83,6 @@ struct RankState {
 struct IssuedMove {
   Action action;
   int64_t position, readyNs;
-};
-
-/// The copies of one lane of a rank, by their positions.
-struct CopyLane {
-  std::vector<int64_t> positions;
-  size_t next = 0;
-  int64_t freeNs = 0;
-  /// Whether the next copy waits for a shared host link that it has asked for.
-  bool hasAsked = false;
-
-  bool isDone() const { return next == positions.size(); }
-};
-
-/// A shared host link. Index 0: copies to the host, and all copies of a
-/// half-duplex link; 1: the others.
-struct HostLinkState {
-  int64_t freeNs[2] = {};
-  /// The copy order, by direction, and the number of its copies that have
-  /// begun.
-  bool isOrdered = false;
-  std::vector<Action> order[2];
-  size_t next[2] = {};
-};
-
-/// A copy that asks for a shared host link.
-struct CopyRequest {
-  int64_t readyNs = 0;
-  int32_t rank = 0, lane = 0;
-
-  bool operator>(const CopyRequest &other) const {
-    return std::tie(readyNs, rank, lane) >
-           std::tie(other.readyNs, other.rank, other.lane);
-  }
 };
 
 class Execution {
@@ -218,24 +183,13 @@ private:
 
   // ScheduleCopies.cpp: copies to and from hosts.
   void makeCopies();
-  /// When an action that has all else may start: the latest end of what it
-  /// awaits on other lanes, at least 0; notMade: something has not ended.
-  int64_t awaitedNs(int64_t position, const Simulation &result) const;
   void runCopies(int32_t rank, Simulation &result);
-  bool runNextCopy(int32_t rank, int lane, Simulation &result);
-  void runCopy(int32_t rank, int lane, int64_t readyNs, Simulation &result);
   /// Grants a shared host link to the first copy that has asked.
   void grantHostLink(Simulation &result);
+  void wakeAfterCopies();
   int64_t heldWithoutCap(int32_t rank, const Simulation &result) const;
   std::vector<Wait> findCopyCycle(const Simulation &result) const;
   void summarizeCopies(Simulation &result) const;
-  int copyLaneOf(int32_t rank, ActionKind kind) const {
-    return problem.hostMemory.laneOf(rank, kind) == Lane::CopyIn;
-  }
-  /// Index into the arrays of HostLinkState.
-  int directionOf(int32_t link, ActionKind kind) const {
-    return kind == ActionKind::Load && !problem.hostMemory.shared[link].isHalf;
-  }
 
   Wait waitOf(int32_t rank) const;
   Action producerOf(int64_t message) const;
@@ -286,14 +240,12 @@ private:
     size_t issued = 0;
   };
   std::vector<Sums> sums;
-  /// The waits between lanes; [rank][lane]: copies to the host (all of a
-  /// half-duplex host link) and from it; [shared host link]. All are empty
-  /// without copies, with which the run keeps all times.
-  CopyWaits copyWaits;
-  std::vector<std::array<CopyLane, 2>> copyLanes;
-  std::vector<HostLinkState> hostLinks;
-  std::priority_queue<CopyRequest, std::vector<CopyRequest>, std::greater<>>
-      copyRequests;
+  /// Without copies it is empty; with them the run keeps all times.
+  CopyLanes copies;
+  /// [rank]: peaks of the count along the list.
+  std::vector<int64_t> countedBytes, countedHostBytes;
+  /// Ranks of which a copy has ended; kept for its memory.
+  std::vector<int32_t> afterCopies;
   std::vector<Done> done;
   /// [edge * microbatches + microbatch].
   std::vector<int64_t> arrival;

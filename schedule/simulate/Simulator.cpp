@@ -42,7 +42,7 @@ void Execution::makeWorks() {
       work.makes = traits.makes;
       work.needs =
           traits.needsOfAll ? allDone : problem.neededFor(replica, traits.kind);
-      // Consumers await their LOAD: copyWaits.
+      // Consumers await their LOAD: CopyLanes.
       work.needs &= static_cast<Done>(~loadDone);
       work.inputBegin = static_cast<int32_t>(inputs.size());
       for (int32_t e : edges.inputs(replica, traits.kind))
@@ -109,9 +109,9 @@ int64_t Execution::occupancyOf(const Output &output, int64_t message,
 /// requested a shared host link, whichever was ready first; false if there is
 /// none.
 bool Execution::carryNext(Simulation &result) {
-  if (!copyRequests.empty() &&
+  if (copies.hasRequests() &&
       (!network.hasRequests() ||
-       copyRequests.top().readyNs <= network.first().readyNs)) {
+       copies.firstRequestNs() <= network.first().readyNs)) {
     grantHostLink(result);
     return true;
   }
@@ -190,7 +190,7 @@ int64_t Execution::startOf(int32_t r, RankState &rank, Action action,
   if (!isPlain && isSharded && stateNs(action) == notMade)
     rank.blocked = blockedByState;
   const int64_t awaited =
-      !isPlain && hasCopies ? awaitedNs(rank.position, result) : 0;
+      !isPlain && hasCopies ? copies.awaitedNs(rank.position, result.endNs) : 0;
   if (awaited == notMade && rank.blocked == notBlocked)
     rank.blocked = blockedByCopy;
   if (rank.blocked != notBlocked)
@@ -300,9 +300,7 @@ void Execution::summarize(Simulation &result, bool keepTimes) const {
       std::all_of(ranks.begin(), ranks.end(), [](const RankState &rank) {
         return rank.position == rank.end;
       });
-  for (const std::array<CopyLane, 2> &lanes : copyLanes)
-    for (const CopyLane &lane : lanes)
-      result.complete = result.complete && lane.isDone();
+  result.complete = result.complete && copies.areDone();
   if (!result.complete) {
     result.cycle = hasCopies ? findCopyCycle(result) : findCycle();
     result.startNs.clear();

@@ -84,7 +84,7 @@ pipe.cluster @lab {
 // expected-note @+1 {{the body of this 'pipe.cluster'}}
 pipe.cluster @lab {
   pipe.device @d0
-  // expected-error @+1 {{'pipe.model' does not belong here; this body holds pipe.device, pipe.link and pipe.nic}}
+  // expected-error @+1 {{'pipe.model' does not belong here; this body holds pipe.device, pipe.link, pipe.nic and pipe.host_link}}
   pipe.model @m { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
 }
 

@@ -159,7 +159,7 @@ pipe.schedule @mine of @step family<"1f1b">
 
 pipe.program @main of @mine pipeline {
   pipe.rank 0 {
-    // expected-error @+1 {{'builtin.module' does not belong here; a rank of a program holds tasks, messages, collectives, optimizer steps and loops}}
+    // expected-error @+1 {{'builtin.module' does not belong here; a rank of a program holds tasks, copies, messages, collectives, optimizer steps and loops}}
     builtin.module { }
   }
 }

@@ -68,7 +68,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 
 pipe.schedule @mine of @step {
   pipe.rank 0 {
-    // expected-error @+1 {{'pipe.issue' does not belong here; a rank of a schedule holds tasks, optimizer steps and loops}}
+    // expected-error @+1 {{'pipe.issue' does not belong here; a rank of a schedule holds tasks, copies, optimizer steps and loops}}
     pipe.issue @c0
   }
 }

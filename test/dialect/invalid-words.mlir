@@ -36,7 +36,7 @@ pipe.orchestra @lab { pipe.device @d0 }
 
 // Words of an op that are out of order or appear twice.
 pipe.plan @p of @m on @c microbatches(2) {
-  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, round_robin or sharded, recompute, from, costs, buffers}}
+  // expected-error @+1 {{'recompute' of pipe.stage appears twice or out of order; expected order: on, round_robin or sharded, recompute, offload, before, from, costs, buffers}}
   pipe.stage @s1 [@l1] on 1 from [@s0] recompute
 }
 

@@ -13,6 +13,7 @@
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/HostArena.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Session.h"
 #include "tools/driver/Terminal.h"
@@ -323,6 +324,7 @@ void Emission::noteArenas() {
   pipe::PlanOp plan = (*programs.begin()).lookupPlan();
   if (auto arena = (*programs.begin()).getArena())
     figures += ", arena " + fullestArena(*arena, pipe::deviceBytes(plan));
+  figures += hostArenaText(*programs.begin());
   moreFigures += pipe::besideArenas(plan);
 }
 

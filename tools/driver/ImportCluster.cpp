@@ -100,6 +100,12 @@ int describe(const Arguments &arguments, const formats::DevicePreset &preset,
   source.say("flops_per_us: " + shortNumber(efficiency) + " of the peak, " +
              Twine(preset.peakFlopsPerUs) +
              "; layers achieve a share of it (--efficiency)");
+  if (!arguments.has("host-links"))
+    return Success;
+  const formats::HostLinkPreset host = preset.hostLink();
+  device.hostLink = host.link;
+  source.say(Twine("host_link, one direction: ") + host.source +
+             "; its latency is an assumption");
   return Success;
 }
 
@@ -269,6 +275,9 @@ int readTopology(const Arguments &arguments, StringRef text,
   } else if (arguments.has("efficiency")) {
     return reportUsage("--efficiency is a share of a data sheet's peak: give "
                        "--device too");
+  } else if (arguments.has("host-links")) {
+    return reportUsage("--host-links are those of a data sheet: give --device "
+                       "too");
   } else {
     source.say("devices: a topology states neither memory nor speed; --device "
                "adds those of a data sheet");
@@ -312,8 +321,9 @@ int readSource(const Arguments &arguments, const std::string &path,
       json::splitDocuments("", buffer->getBuffer()).front().text;
   if (!text.ltrim().starts_with("{"))
     return readTopology(arguments, text, path, source);
-  for (StringRef option : {"device", "nodes", "efficiency", "rates",
-                           "latencies", "network", "network-latency", "nics"})
+  for (StringRef option :
+       {"device", "nodes", "efficiency", "rates", "latencies", "network",
+        "network-latency", "nics", "host-links"})
     if (arguments.has(option))
       return reportUsage("--" + option + " is not for " + path +
                          ": a rondo-cluster states all figures itself");

@@ -14,6 +14,7 @@
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/HostArena.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Session.h"
 #include "tools/driver/Terminal.h"
@@ -218,6 +219,7 @@ int verifyModule(const std::string &modulePath) {
     if (auto arena = program.getArena())
       outs() << ", "
              << arenaLine(*arena, pipe::deviceBytes(program.lookupPlan()));
+    outs() << hostArenaText(program);
     outs() << "\n";
   }
   return Interrupt::exitCode(Success);

@@ -50,7 +50,7 @@ TEST(SlotAssignment, NoMoreSlotsThanLivesThatMeetAndNoneForTwo) {
     // Buffers of two sizes take turns.
     std::vector<SlotSize> sizes;
     for (int32_t buffer = 0; buffer < buffers; ++buffer)
-      sizes.push_back({0, buffer % 2 == 0 ? 64 : 128, false});
+      sizes.push_back({0, buffer % 2 == 0 ? 64 : 128, PoolUse::Any});
     Program program;
     program.places.resize(buffers);
     auto result = assignSlots(lives, sizes, positions, microbatches, program);

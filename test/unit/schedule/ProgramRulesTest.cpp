@@ -80,8 +80,9 @@ TEST(ProgramRules, NamesWhatIsAbsent) {
              "all_reduce 3 at position 12 of rank 0 names no collective; there "
              "are 1 [L1]"},
         Case{Action(ActionKind::Save, 0, 0),
-             "0SAVE0 at position 12 of rank 0 is not an action of a program "
-             "[L1]"},
+             "0SAVE0 at position 12 of rank 0 has nothing to copy: the costs "
+             "of stage "
+             "0 have no SAVE and LOAD [L1]"},
         Case{Action(ActionKind::Unshard, 0, 0),
              "unshard 0 of stage 0 at position 12 of rank 0 has nothing to do: "
              "stage 0 keeps its state whole on each of its ranks [L1]"},

@@ -1,0 +1,272 @@
+// RUN: rondo-opt %s --pipe-schedule --split-input-file --verify-diagnostics
+
+pipe.cluster @lab {
+  // expected-error @+1 {{bytes_per_us of host_link is -1; the minimum is 0}}
+  pipe.device @d0 <host_link = <bytes_per_us = -1>>
+}
+
+// -----
+
+pipe.cluster @lab {
+  // expected-error @+1 {{host_memory_bytes is -1; the minimum is 0}}
+  pipe.device @d0 <host_memory_bytes = -1>
+}
+
+// -----
+
+pipe.cluster @lab {
+  // expected-error @+1 {{expected one of full, half, not 'both'}}
+  pipe.device @d0 <host_link = <bytes_per_us = 1, duplex = both>>
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0 <host_link = <bytes_per_us = 1>>
+  // expected-error @+1 {{the host link lists device @d0 twice}}
+  pipe.host_link [@d0, @d0] <bytes_per_us = 1>
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0 <host_link = <bytes_per_us = 1>>
+  // expected-note @+1 {{the other host link is here}}
+  pipe.host_link [@d0] <bytes_per_us = 1>
+  // expected-error @+1 {{device @d0 is on another host link already; a device is on at most one}}
+  pipe.host_link [@d0] <bytes_per_us = 2>
+}
+
+// -----
+
+pipe.cluster @lab {
+  // expected-note @+1 {{device @d0 is here}}
+  pipe.device @d0
+  // expected-error @+1 {{device @d0 has no host_link of its own, which says how long its copies take}}
+  pipe.host_link [@d0] <bytes_per_us = 1>
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0
+  // expected-error @+1 {{latency_ns is 3; a copy has the latency of its device's host_link: leave it out here}}
+  pipe.host_link [@d0] <latency_ns = 3>
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0
+  // expected-error @+1 {{the host link has no devices; list those that share it}}
+  pipe.host_link [] <bytes_per_us = 3>
+}
+
+// -----
+
+// expected-note @+1 {{cluster @lab is here}}
+pipe.cluster @lab {
+  pipe.device @d0
+  // expected-error @+1 {{device @d7 is not in cluster @lab}}
+  pipe.host_link [@d7] <bytes_per_us = 3>
+}
+
+// -----
+
+pipe.cluster @lab {
+  // expected-note @+1 {{add host_link = <latency_ns = ..., bytes_per_us = ...> here}}
+  pipe.device @d0
+}
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1> }
+pipe.plan @step of @timed on @lab microbatches(1) {
+  // expected-error @+1 {{stage @s0 offloads, but device @d0 of rank 0 has no host_link}}
+  pipe.stage @s0 [@l0] on 0 offload
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads layer @h1, which is not one of its layers}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h1]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @part of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads @h0.qkv, a part of layer @h0; what a layer saves leaves as a whole: list the layer}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.qkv]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @twice of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 lists layer @h0 twice to offload}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0, @h0]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @again of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads layer @h0, which it recomputes: such a layer keeps nothing that could leave}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 recompute [@h0] offload [@h0]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @all of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads, but recomputes all of its layers, which keep nothing that could leave}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 recompute offload
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @alone of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(weight_grad), but no offload}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 before(weight_grad)
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @keeps of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(recompute), but does not recompute}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload before(recompute)
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @checkpoints of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(recompute): its checkpoints leave, so leave out the list of layers}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 recompute offload [@h0] before(recompute)
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @bytes of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads some layers, and its costs state no offload_bytes}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0]
+      costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 8, input_grad_frees_bytes = 2, output_bytes = 0>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @none of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has offload_bytes, but no offload}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0
+      costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 8, input_grad_frees_bytes = 2, output_bytes = 0, offload_bytes = 1>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  // expected-note @+1 {{layer @wte is here}}
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+pipe.plan @step of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(weight_grad), which only timed layers can have: the body of layer @wte needs what it saves before its input gradient}}
+  pipe.stage @s0 [@wte, @lm_head] on 0 offload before(weight_grad)
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0 <host_link = <bytes_per_us = 1>>
+  pipe.device @d1 <host_link = <bytes_per_us = 1>>
+}
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) {
+  // expected-error @+1 {{stage @s0 is sharded; activations of sharded stages cannot be offloaded yet}}
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights> offload
+}
+
+// -----
+
+// Rules S10 and S3 at the ops that break them.
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
+    pipe.forward @s0[0]
+    // expected-error @+1 {{0SAVE0 at position 1 of rank 0 has no 0LOAD0; a micro-batch has both SAVE and LOAD or neither [S10]}}
+    pipe.save @s0[0]
+    pipe.backward @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
+    pipe.forward @s0[0]
+    // expected-error @+1 {{0SAVE0 at position 1 of rank 0 has nothing to copy: the costs of stage 0 have no SAVE and LOAD [S10]}}
+    pipe.save @s0[0]
+    pipe.load @s0[0]
+    pipe.backward @s0[0]
+  }
+}
