@@ -107,8 +107,8 @@ struct SearchResult {
 /// then the fewest bytes over time. Never worse than the best family that fits
 /// the caps (and keeps S7 if that is asked for), unless time runs out before
 /// the families have been tried. The problem must have passed check(). If
-/// stages may copy to their hosts, searches orders without copies: the bound
-/// holds for orders with copies too.
+/// stages may copy to their hosts, never worse than the search without copies
+/// with three tenths of the limits.
 SearchResult search(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo
