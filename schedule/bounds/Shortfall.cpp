@@ -71,12 +71,12 @@ static std::vector<int64_t> neededBytesOf(const Problem &problem,
     const int64_t forward =
         problem.cost(replica, ActionKind::Forward, microbatch).acquireBytes;
     const int64_t taken = forward + again.acquireBytes;
-    bytes = std::max(
-        {bytes, forward,
-         taken - awayDuring(problem, replica, ActionKind::Recompute),
-         taken - again.releaseBytes +
-             takenByBackward(problem, replica, microbatch) -
-             awayDuring(problem, replica, ActionKind::InputGrad)});
+    bytes =
+        std::max({bytes, forward,
+                  taken - awayDuring(problem, replica, ActionKind::Recompute),
+                  taken - again.releaseBytes +
+                      takenByBackward(problem, replica, microbatch) -
+                      awayDuring(problem, replica, ActionKind::InputGrad)});
   }
   // If micro-batches are assigned to replicas, a rank's replicas may never hold
   // the same micro-batch.

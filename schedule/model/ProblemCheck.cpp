@@ -185,8 +185,9 @@ Found checkCostsOf(const Problem &problem, int32_t h, int64_t microbatch) {
     if (cost.acquireBytes < 0)
       return costFault<FaultKind::BytesBelowZero>(action, cost.acquireBytes);
     const bool isUnused =
-        traits.isCopy() ? !problem.hostMemory.mayCopy(h)
-                        : traits.movesState() && !problem.replicas[h].isSharded();
+        traits.isCopy()
+            ? !problem.hostMemory.mayCopy(h)
+            : traits.movesState() && !problem.replicas[h].isSharded();
     if (!isUnused && cost.lane != traits.lane)
       return costFault<FaultKind::NotOnItsLane>(
           action, static_cast<int64_t>(cost.lane),
