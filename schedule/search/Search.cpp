@@ -10,9 +10,9 @@
 #include "schedule/search/OrderSearch.h"
 #include "schedule/search/RobustSearch.h"
 #include "schedule/search/RoundRobinSearch.h"
+#include "schedule/search/UnevenSearch.h"
 #include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
-#include "schedule/uneven/UnevenSearch.h"
 
 #include <algorithm>
 

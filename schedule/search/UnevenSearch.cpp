@@ -1,14 +1,14 @@
 //===- UnevenSearch.cpp - Search if micro-batches differ ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/uneven/UnevenSearch.h"
+#include "schedule/search/UnevenSearch.h"
 
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/model/Infinity.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Portfolio.h"
+#include "schedule/search/UnevenAnnealing.h"
 #include "schedule/simulate/Objective.h"
-#include "schedule/uneven/Annealing.h"
 #include "schedule/uneven/Construct.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 //===- UnevenSearch.h - Search if micro-batches differ ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_SCHEDULE_UNEVEN_UNEVENSEARCH_H
-#define RONDO_SCHEDULE_UNEVEN_UNEVENSEARCH_H
+#ifndef RONDO_SCHEDULE_SEARCH_UNEVENSEARCH_H
+#define RONDO_SCHEDULE_SEARCH_UNEVENSEARCH_H
 
 #include "schedule/search/Search.h"
 
@@ -15,4 +15,4 @@ SearchResult searchUneven(const Problem &problem, const SearchOptions &options);
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_UNEVEN_UNEVENSEARCH_H
+#endif // RONDO_SCHEDULE_SEARCH_UNEVENSEARCH_H

@@ -1,8 +1,9 @@
-//===- Annealing.h - Local search on lists of tasks -------------*- C++ -*-===//
+//===- UnevenAnnealing.h - Local search on lists of tasks -------------*- C++
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_SCHEDULE_UNEVEN_ANNEALING_H
-#define RONDO_SCHEDULE_UNEVEN_ANNEALING_H
+#ifndef RONDO_SCHEDULE_SEARCH_UNEVENANNEALING_H
+#define RONDO_SCHEDULE_SEARCH_UNEVENANNEALING_H
 
 #include "schedule/search/Budget.h"
 #include "schedule/search/Random.h"
@@ -62,4 +63,4 @@ private:
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_UNEVEN_ANNEALING_H
+#endif // RONDO_SCHEDULE_SEARCH_UNEVENANNEALING_H

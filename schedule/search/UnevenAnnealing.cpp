@@ -1,7 +1,8 @@
-//===- Annealing.cpp - Local search on lists of tasks ---------------------===//
+//===- UnevenAnnealing.cpp - Local search on lists of tasks
+//---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/uneven/Annealing.h"
+#include "schedule/search/UnevenAnnealing.h"
 
 #include "schedule/model/Infinity.h"
 
