@@ -19,17 +19,19 @@ namespace {
 
 constexpr StringRef requiredKeys[] = {"format", "problem", "ranks"};
 constexpr StringRef optionalKeys[] = {
-    "link_order",        "family",         "objective",      "makespan_ns",
-    "span_ns",           "lower_bound_ns", "bound",          "proven_optimal",
-    "peak_memory_bytes", "search",         "provenance",     "overlap",
-    "weight_copies",     "delay",          "clip",           "norm_delay",
-    "versions",          "copy_order",     "peak_host_bytes", "accumulate"};
+    "link_order",      "family",         "objective",
+    "makespan_ns",     "span_ns",        "lower_bound_ns",
+    "bound",           "proven_optimal", "peak_memory_bytes",
+    "search",          "provenance",     "overlap",
+    "weight_copies",   "delay",          "clip",
+    "norm_delay",      "versions",       "copy_order",
+    "peak_host_bytes", "accumulate"};
 /// Specified in version 2, but not supported yet.
 constexpr StringRef laterKeys[] = {"name", "entry", "exit"};
 /// Part of version 2 alone.
 constexpr StringRef version2Keys[] = {
-    "weight_copies", "delay",      "clip",            "norm_delay",
-    "versions",      "copy_order", "peak_host_bytes", "accumulate"};
+    "weight_copies", "delay",           "clip",      "norm_delay", "versions",
+    "copy_order",    "peak_host_bytes", "accumulate"};
 
 /// Takes the digits at the start of `text`, at least one and without a leading
 /// zero. Values above 2^31 become 2^31.

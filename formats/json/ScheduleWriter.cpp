@@ -91,12 +91,11 @@ void writeSchedule(llvm::raw_ostream &os, const Problem &problem,
   std::optional<LinkMessages> messages;
   if (!schedule.linkOrders.empty())
     messages.emplace(problem);
-  const bool isVersion2 = problem.replicas.isReplicated() ||
-                          hasRecomputation(problem) || schedule.hasSteps() ||
-                          schedule.hasCounts() || schedule.hasCopies() ||
-                          problem.isUneven() ||
-                          !schedule.accumulation.empty() ||
-                          (messages && namesMessages(schedule, *messages));
+  const bool isVersion2 =
+      problem.replicas.isReplicated() || hasRecomputation(problem) ||
+      schedule.hasSteps() || schedule.hasCounts() || schedule.hasCopies() ||
+      problem.isUneven() || !schedule.accumulation.empty() ||
+      (messages && namesMessages(schedule, *messages));
   llvm::json::OStream json(os);
   json.object([&] {
     json.attribute("format",
