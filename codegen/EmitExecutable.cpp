@@ -367,7 +367,12 @@ std::vector<std::string> Emitter::extras() const {
           nameIf(isAdaptive || members.size() > 1, "adaptiveRuns"),
           nameIf(isAdaptive || executable.imposesLinks, "linkEmulation"),
           nameIf(llvm::any_of(layers, isCustom), "bodyCheck"),
-          nameIf(hasHead, "textGeneration")};
+          nameIf(hasHead, "textGeneration"),
+          nameIf(llvm::any_of(members,
+                              [](const Member &member) {
+                                return member.checked->order().hasCopies();
+                              }),
+                 "activationCopies")};
 }
 
 LogicalResult Emitter::run(llvm::raw_ostream &os) {

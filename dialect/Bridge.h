@@ -107,6 +107,9 @@ mlir::FailureOr<ExpandedSchedule> expandSchedule(ScheduleOp op,
 /// there is no such family or it takes no such arguments. `op` names one.
 mlir::FailureOr<FamilyChoice> chooseFamily(ScheduleOp op);
 
+/// A choice as an attribute.
+FamilyAttr familyAttrOf(const FamilyChoice &choice, mlir::MLIRContext *context);
+
 /// The origin of a schedule: `kfkb:k=2`, or the part of a search that found it;
 /// empty if it was written by hand.
 mlir::FailureOr<std::string> familyText(ScheduleOp op);

@@ -93,11 +93,39 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
 
 FailureOr<FamilyChoice> rondo::pipe::chooseFamily(ScheduleOp op) {
   FamilyAttr family = op.getFamilyAttr();
-  auto choice =
-      rondo::chooseFamily(family.getName().str(), family.getArgumentMap());
+  FamilyArguments arguments = family.getArgumentMap();
+  const int64_t chunks = arguments[offloadChunksName];
+  arguments.erase(offloadChunksName);
+  auto choice = rondo::chooseFamily(family.getName().str(), arguments);
   if (!choice)
     return op.emitError() << describe(choice.fault());
+  if (family.getOffload().empty() && chunks == 0)
+    return *choice;
+  const auto options =
+      offloadOf(family.getOffload().str(), chunks, family.getName().str());
+  if (!options)
+    return op.emitError() << describe(options.fault());
+  choice->offload = *options;
   return *choice;
+}
+
+FamilyAttr rondo::pipe::familyAttrOf(const FamilyChoice &choice,
+                                     MLIRContext *context) {
+  Builder builder(context);
+  NamedAttrList arguments;
+  for (const auto &[name, value] : choice.arguments)
+    arguments.append(name, builder.getI64IntegerAttr(value));
+  if (choice.offload) {
+    arguments.append(
+        offloadName,
+        builder.getStringAttr(
+            offloadWords[static_cast<int>(choice.offload->pairs)]));
+    if (choice.offload->chunks > 0)
+      arguments.append(offloadChunksName,
+                       builder.getI64IntegerAttr(choice.offload->chunks));
+  }
+  return FamilyAttr::get(context, choice.family->name,
+                         arguments.getDictionary(context));
 }
 
 FailureOr<std::string> rondo::pipe::familyText(ScheduleOp op) {

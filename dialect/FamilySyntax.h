@@ -16,7 +16,7 @@
 
 namespace rondo::pipe {
 
-/// `, k = 2, u = auto, ...`
+/// `, k = 2, u = auto, offload = fit, ...`
 inline mlir::ParseResult parseFamilyArguments(mlir::AsmParser &parser,
                                               mlir::DictionaryAttr &arguments) {
   mlir::NamedAttrList list;
@@ -26,13 +26,20 @@ inline mlir::ParseResult parseFamilyArguments(mlir::AsmParser &parser,
     llvm::SMLoc loc = parser.getCurrentLocation();
     if (parser.parseKeyword(&name) || parser.parseEqual())
       return mlir::failure();
+    if (list.get(name))
+      return parser.emitError(loc)
+             << "argument '" << name << "' is given twice";
+    if (name == offloadName) {
+      llvm::StringRef word;
+      if (parser.parseKeyword(&word))
+        return mlir::failure();
+      list.append(name, parser.getBuilder().getStringAttr(word));
+      continue;
+    }
     if (mlir::succeeded(parser.parseOptionalKeyword("auto")))
       value = autoArgument;
     else if (parser.parseInteger(value))
       return mlir::failure();
-    if (list.get(name))
-      return parser.emitError(loc)
-             << "argument '" << name << "' is given twice";
     list.append(name, parser.getBuilder().getI64IntegerAttr(value));
   }
   arguments = list.getDictionary(parser.getContext());
@@ -43,6 +50,11 @@ inline void printFamilyArguments(mlir::AsmPrinter &printer,
                                  mlir::DictionaryAttr arguments) {
   for (mlir::NamedAttribute argument : arguments) {
     printer << ", " << argument.getName().getValue() << " = ";
+    if (const auto word =
+            mlir::dyn_cast<mlir::StringAttr>(argument.getValue())) {
+      printer << word.getValue();
+      continue;
+    }
     const int64_t value =
         mlir::cast<mlir::IntegerAttr>(argument.getValue()).getInt();
     if (value == autoArgument)

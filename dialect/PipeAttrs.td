@@ -343,15 +343,18 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
     `<"kfkb", k = 2>`: the published name, and whole numbers by name. The core
     has the table of families and their arguments. `auto`, where a family takes
     it (`<"blockwise", u = auto>`): the number that is best on the plan, which
-    `pipe-generate-schedules` puts in its place.
+    `pipe-generate-schedules` puts in its place. Every family takes `offload`,
+    the word `all` or `fit`, and `offload_chunks`: copies to the host.
   }];
   let parameters = (ins StringRefParameter<"the family's name">:$name,
       "::mlir::DictionaryAttr":$arguments);
   let assemblyFormat =
       "`<` $name `` custom<FamilyArguments>($arguments) `>`";
   let extraClassDeclaration = [{
-    /// The arguments in the core's form.
+    /// The numbers among the arguments, in the core's form.
     std::map<std::string, int64_t> getArgumentMap() const;
+    /// The word of `offload`; empty if there is none.
+    ::llvm::StringRef getOffload() const;
   }];
 }
 

@@ -396,9 +396,14 @@ LogicalResult GathersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
   std::map<std::string, int64_t> result;
   for (NamedAttribute argument : getArguments())
-    result[argument.getName().str()] =
-        cast<IntegerAttr>(argument.getValue()).getInt();
+    if (const auto number = dyn_cast<IntegerAttr>(argument.getValue()))
+      result[argument.getName().str()] = number.getInt();
   return result;
+}
+
+StringRef FamilyAttr::getOffload() const {
+  const auto word = getArguments().getAs<StringAttr>(offloadName);
+  return word ? word.getValue() : StringRef();
 }
 
 /// The error for an unknown op.

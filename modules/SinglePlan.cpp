@@ -55,17 +55,11 @@ mlir::FailureOr<ScheduleOp> addSchedule(PlanOp plan, StringRef name,
 ScheduleOp addSchedule(PlanOp plan, StringRef name, const std::string &family) {
   mlir::OpBuilder builder(plan);
   builder.setInsertionPointAfter(plan);
-  const auto choice = *parseFamily(family);
-  SmallVector<mlir::NamedAttribute> arguments;
-  for (const auto &[argument, value] : choice.arguments)
-    arguments.push_back(
-        builder.getNamedAttr(argument, builder.getI64IntegerAttr(value)));
   return ScheduleOp::create(
       builder, plan.getLoc(), name, plan.getSymName(),
-      FamilyAttr::get(builder.getContext(), choice.family->name,
-                      builder.getDictionaryAttr(arguments)),
-      SearchAttr(), FoundAttr(), /*versions=*/mlir::ArrayAttr(), GathersAttr(),
-      ClaimsAttr(), Accumulate::IndexOrder, Norm::Global);
+      familyAttrOf(*parseFamily(family), builder.getContext()), SearchAttr(),
+      FoundAttr(), /*versions=*/mlir::ArrayAttr(), GathersAttr(), ClaimsAttr(),
+      Accumulate::IndexOrder, Norm::Global);
 }
 
 std::optional<std::vector<int64_t>>

@@ -56,8 +56,11 @@ FamilyAttr withArguments(FamilyAttr family, const FamilyArguments &chosen) {
   Builder builder(family.getContext());
   NamedAttrList list;
   for (NamedAttribute argument : family.getArguments())
-    list.append(argument.getName(),
-                builder.getI64IntegerAttr(chosen.at(argument.getName().str())));
+    if (const auto found = chosen.find(argument.getName().str());
+        found != chosen.end())
+      list.append(argument.getName(), builder.getI64IntegerAttr(found->second));
+    else
+      list.append(argument);
   return FamilyAttr::get(family.getContext(), family.getName(),
                          list.getDictionary(family.getContext()));
 }

@@ -53,13 +53,7 @@ static std::string nameFor(const Candidate &candidate, Operation *module) {
 static FamilyAttr familyOf(const Candidate &candidate, OpBuilder &builder) {
   if (candidate.family.empty())
     return {};
-  const auto choice = *parseFamily(candidate.family);
-  SmallVector<NamedAttribute> arguments;
-  for (const auto &[name, value] : choice.arguments)
-    arguments.push_back(
-        builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
-  return FamilyAttr::get(builder.getContext(), choice.family->name,
-                         builder.getDictionaryAttr(arguments));
+  return familyAttrOf(*parseFamily(candidate.family), builder.getContext());
 }
 
 /// Writes a kept candidate after the written schedule.

@@ -55,6 +55,24 @@ class Device:
 
 
 @dataclasses.dataclass(kw_only=True)
+class HostLink:
+    """Copies between a rank and its host. `bytes_per_us` None: bytes take no time."""
+
+    latency_ns: int = field(whole)
+    bytes_per_us: int | None = field(whole_or_null, null=True)
+    duplex: str | None = field(text, default=None)
+
+
+@dataclasses.dataclass(kw_only=True)
+class SharedHostLink:
+    """A link to the host that several ranks share."""
+
+    ranks: list[int] = field(lists(whole))
+    bytes_per_us: int | None = field(whole_or_null, default=None, null=True)
+    duplex: str | None = field(text, default=None)
+
+
+@dataclasses.dataclass(kw_only=True)
 class Rank:
     """`memory_bytes` is what activations may take; None: no cap. The others are of
     version 2."""
@@ -62,6 +80,8 @@ class Rank:
     memory_bytes: int | None = field(whole_or_null, default=None, null=True)
     host: HostCosts | None = field(objects(HostCosts), default=None)
     device: Device | None = field(objects(Device), default=None)
+    host_memory_bytes: int | None = field(whole_or_null, default=None)
+    host_link: HostLink | None = field(objects(HostLink), default=None)
     speed_percent: int | None = field(whole, default=None)
 
 
@@ -120,12 +140,37 @@ class Cost:
 
 
 @dataclasses.dataclass(kw_only=True)
+class Save:
+    """The cost of a copy to the host."""
+
+    ns: int | None = field(whole, default=None)
+    frees_bytes: int | None = field(whole, default=None)
+
+
+@dataclasses.dataclass(kw_only=True)
+class Load:
+    """The cost of a copy back from the host, before the task that needs the bytes."""
+
+    ns: int | None = field(whole, default=None)
+    takes_bytes: int | None = field(whole, default=None)
+    before: str | None = field(text, default=None)
+
+
+def _costs(value: Any, path: str) -> dict[str, Cost | Save | Load]:
+    classes: dict[str, type] = {"SAVE": Save, "LOAD": Load}
+    return {
+        kind: objects(classes.get(kind, Cost))(cost, f"{path}.{kind}")
+        for kind, cost in mapping(value, path).items()
+    }
+
+
+@dataclasses.dataclass(kw_only=True)
 class Replica:
     """A rank on which a stage lives, with its samples of each micro-batch."""
 
     rank: int = field(whole)
     samples: int | None = field(whole, default=None)
-    costs: dict[str, Cost] | None = field(values(objects(Cost)), default=None)
+    costs: dict[str, Cost | Save | Load] | None = field(_costs, default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -154,7 +199,7 @@ class GraphStage:
     parameter_bytes: int | None = field(whole, default=None)
     buckets: int | None = field(whole, default=None)
     versions: Versions | None = field(objects(Versions), default=None)
-    costs: dict[str, Cost] = field(values(objects(Cost)))
+    costs: dict[str, Cost | Save | Load] = field(_costs)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -232,6 +277,9 @@ class Problem:
     link: Link | None = field(objects(Link), default=None)
     links: list[RankLink] | None = field(lists(objects(RankLink)), default=None)
     nics: list[Nic] | None = field(lists(objects(Nic)), default=None)
+    host_links: list[SharedHostLink] | None = field(
+        lists(objects(SharedHostLink)), default=None
+    )
     host: HostCosts | None = field(objects(HostCosts), default=None)
     channels: Channels | None = field(objects(Channels), default=None)
     objective: str | None = field(text, default=None)
@@ -258,7 +306,9 @@ class Problem:
         problem = from_object(Problem, found, "problem", without)
         if version == 2 and problem.edges is None:
             raise FormatError('problem has no key "edges"')
-        of_rank = frozenset(["device", "speed_percent", "host"])
+        of_rank = frozenset(
+            ["device", "speed_percent", "host", "host_memory_bytes", "host_link"]
+        )
         of_link = frozenset(["duplex"])
         if version == 1:
             for i, rank in enumerate(found["ranks"]):

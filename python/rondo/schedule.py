@@ -52,6 +52,8 @@ class Schedule:
     name: str | None = field(text, default=None)
     ranks: list[list[Any]] = field(lists(lists(anything)), default_factory=list)
     link_order: dict[str, list[str]] | None = field(values(lists(text)), default=None)
+    copy_order: dict[str, list[str]] | None = field(values(lists(text)), default=None)
+    accumulate: Any = field(anything, default=None)
     overlap: list[list[str]] | None = field(lists(lists(text)), default=None)
     versions: Any = field(anything, default=None)
     family: Any = field(anything, default=None)
@@ -62,6 +64,7 @@ class Schedule:
     bound: Any = field(anything, default=None)
     proven_optimal: bool | None = field(truth, default=None)
     peak_memory_bytes: list[int] | None = field(lists(whole), default=None)
+    peak_host_bytes: list[int] | None = field(lists(whole), default=None)
     entry: dict[str, Any] | None = field(mapping, default=None)
     exit: dict[str, Any] | None = field(mapping, default=None)
     weight_copies: Any = field(anything, default=None)
@@ -149,6 +152,7 @@ class Timeline:
 
 _version_2_only = frozenset(
     ["name", "entry", "exit", "versions", "weight_copies", "delay", "clip", "norm_delay"]
+    + ["copy_order", "accumulate", "peak_host_bytes"]
 )
 
 

@@ -383,6 +383,9 @@ extern const LinkEmulation linkEmulation;
 /// Checks the gradients of custom layers.
 struct BodyCheck;
 extern const BodyCheck bodyCheck;
+/// Copies activations to the host and back (runtime/execution/copies.h).
+struct CopySupport;
+extern const CopySupport activationCopies;
 /// Continues a text.
 struct TextGeneration;
 extern const TextGeneration textGeneration;
@@ -400,6 +403,8 @@ struct Extras {
   const BodyCheck *bodyCheck = nullptr;
   /// With a head whose logits are known.
   const TextGeneration *generation = nullptr;
+  /// With copies of activations.
+  const CopySupport *copies = nullptr;
 };
 
 /// A model's state and a list of programs over it.

@@ -171,9 +171,9 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   if (exe.extras.links)
     links = exe.extras.links->read(options, maxRanks(exe));
   programOptions.imposeLinks = links.impose;
-  if (options.imposeHostLinks)
+  if (options.imposeHostLinks && exe.extras.copies)
     programOptions.hostLinks =
-        std::make_shared<HostLinks>(exe, state().world());
+        exe.extras.copies->imposedLinks(exe, state().world());
   // Ranks that wait spin if no thread of another rank needs their core.
   programOptions.transport.cores = std::max(1, numCores / numThreads);
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;

@@ -6,6 +6,7 @@
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
 #include "schedule/families/UnevenOrder.h"
+#include "schedule/simulate/Simulator.h"
 #include "schedule/transforms/Iterations.h"
 #include "schedule/transforms/Recomputed.h"
 
@@ -51,9 +52,17 @@ std::string FamilyChoice::text() const {
             (value == autoArgument ? "auto" : std::to_string(value));
     separator = ',';
   }
+  const auto add = [&](const std::string &argument) {
+    text += separator + argument;
+    separator = ',';
+  };
   if (order != FamilyOrder::Given)
-    text += std::string(1, separator) +
-            "order=" + familyOrderWords[static_cast<int>(order)];
+    add(std::string("order=") + familyOrderWords[static_cast<int>(order)]);
+  if (offload)
+    add(std::string("offload=") +
+        offloadWords[static_cast<int>(offload->pairs)]);
+  if (offload && offload->chunks > 0)
+    add("offload_chunks=" + std::to_string(offload->chunks));
   return text;
 }
 
@@ -119,11 +128,30 @@ static std::optional<FamilyOrder> orderOf(const std::string &word) {
   return std::nullopt;
 }
 
+Result<OffloadOptions> rondo::offloadOf(const std::string &word, int64_t chunks,
+                                        const std::string &written) {
+  OffloadOptions options;
+  if (word.empty())
+    return makeFault<FaultKind::ChunksOfNoOffload>(written);
+  const auto found =
+      std::find(std::begin(offloadWords), std::end(offloadWords), word);
+  if (found == std::end(offloadWords))
+    return makeFault<FaultKind::NoSuchOffload>(
+        word, listOf({std::begin(offloadWords), std::end(offloadWords)}));
+  if (chunks < 0 || chunks > maxOffloadChunks)
+    return makeFault<FaultKind::OffloadChunks>(chunks, maxOffloadChunks);
+  options.pairs =
+      static_cast<OffloadOptions::Pairs>(found - std::begin(offloadWords));
+  options.chunks = static_cast<int32_t>(chunks);
+  return options;
+}
+
 Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
   size_t colon = text.find(':');
   std::string name = text.substr(0, colon);
   FamilyArguments arguments;
   std::optional<FamilyOrder> order;
+  std::optional<std::string> offload;
   for (size_t begin = colon; begin != std::string::npos;) {
     size_t end = text.find(',', begin + 1);
     std::string pair = text.substr(
@@ -137,6 +165,12 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
         return makeFault<FaultKind::NoSuchOrder>(
             pair.substr(equals + 1),
             listOf({std::begin(familyOrderWords), std::end(familyOrderWords)}));
+      continue;
+    }
+    if (pair.substr(0, equals) == offloadName && equals != std::string::npos) {
+      if (offload)
+        return makeFault<FaultKind::ParameterTwice>(text, offloadName);
+      offload = pair.substr(equals + 1);
       continue;
     }
     int64_t value = 0;
@@ -158,9 +192,23 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
     if (!arguments.insert({pair.substr(0, equals), value}).second)
       return makeFault<FaultKind::ParameterTwice>(text, pair.substr(0, equals));
   }
+  int64_t chunks = 0;
+  const auto stated = arguments.find(offloadChunksName);
+  if (stated != arguments.end()) {
+    chunks = stated->second;
+    arguments.erase(stated);
+  }
   Result<FamilyChoice> choice = chooseFamily(name, arguments);
-  if (choice)
-    choice->order = order.value_or(FamilyOrder::Given);
+  if (!choice)
+    return choice;
+  choice->order = order.value_or(FamilyOrder::Given);
+  if (offload || chunks != 0) {
+    const Result<OffloadOptions> options =
+        offloadOf(offload.value_or(""), chunks, text);
+    if (!options)
+      return options.fault();
+    choice->offload = *options;
+  }
   return choice;
 }
 
@@ -234,8 +282,25 @@ namesOf(const std::vector<FamilyChoice> &choices) {
   return names;
 }
 
+/// The order of a family with the copies that `choice` asks for.
+static FamilyResult generateCopies(const FamilyChoice &choice,
+                                   const Problem &problem) {
+  if (!problem.hostMemory.hasCopies())
+    return makeFault<FaultKind::NothingToOffload>(
+        choice.family->name,
+        offloadWords[static_cast<int>(choice.offload->pairs)]);
+  FamilyChoice plain = choice;
+  plain.offload.reset();
+  FamilyResult result = generate(plain, problem);
+  if (!result || !simulate(problem, *result).complete)
+    return result;
+  return withCopies(problem, *result, *choice.offload);
+}
+
 FamilyResult rondo::generate(const FamilyChoice &choice,
                              const Problem &problem) {
+  if (choice.offload)
+    return generateCopies(choice, problem);
   for (const auto &[name, value] : choice.arguments)
     if (value == autoArgument)
       return makeFault<FaultKind::NoAutoParameter>(name, choice.family->name);

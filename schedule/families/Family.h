@@ -12,9 +12,11 @@
 #include "schedule/model/Fault.h"
 #include "schedule/model/Problem.h"
 #include "schedule/model/Schedule.h"
+#include "schedule/transforms/Offload.h"
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,11 +100,25 @@ struct FamilyChoice {
   /// `order`, which every family takes: the order of micro-batches that differ.
   /// The k-th place of the family's order gets the k-th micro-batch.
   FamilyOrder order = FamilyOrder::Given;
+  /// `offload`, which every family takes: copies of activations to the host in
+  /// addition to the family's tasks. Nothing: no copies.
+  std::optional<OffloadOptions> offload;
 
   /// `kfkb:k=2`; just `1f1b` if it has no parameters; `1f1b:order=ascending`.
   std::string text() const;
   bool hasAuto() const;
 };
+
+inline constexpr const char *offloadName = "offload",
+                            *offloadChunksName = "offload_chunks";
+inline constexpr int64_t maxOffloadChunks = 1 << 16;
+/// Words of OffloadOptions::Pairs.
+inline constexpr const char *offloadWords[] = {"all", "fit"};
+
+/// What every family takes: `offload` is a word of offloadWords, `chunks` is
+/// `offload_chunks`, 0 if it is not stated. `written` is the choice for faults.
+Result<OffloadOptions> offloadOf(const std::string &word, int64_t chunks,
+                                 const std::string &written);
 
 /// Fills in the defaults and checks names, minima and maxima. A fault lists the
 /// known families or parameters.

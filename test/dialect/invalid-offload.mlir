@@ -270,3 +270,30 @@ pipe.schedule @mine of @step {
     pipe.backward @s0[0]
   }
 }
+
+// -----
+
+// Families with copies.
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+// expected-error @+1 {{a family cannot offload 'most'; write all, fit}}
+pipe.schedule @word of @step family<"1f1b", offload = most>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+// expected-error @+1 {{'1f1b' has offload_chunks without offload; add offload=all or offload=fit}}
+pipe.schedule @chunks of @step family<"1f1b", offload_chunks = 1>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+// expected-note @+1 {{this is the plan}}
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
+// expected-error @+1 {{family '1f1b' does not apply: family 1f1b with offload=fit: no stage may copy to the host}}
+pipe.schedule @none of @step family<"1f1b", offload = fit>

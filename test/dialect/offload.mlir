@@ -59,3 +59,8 @@ pipe.plan @late of @timed on @lab microbatches(2) {
   // CHECK-NEXT: pipe.stage @s1 [@l1] on 1 recompute offload before(recompute)
   pipe.stage @s1 [@l1] on 1 recompute offload before(recompute)
 }
+// Families with copies.
+// CHECK: pipe.schedule @fit of @step family<"1f1b", offload = fit>
+pipe.schedule @fit of @step family<"1f1b", offload = fit>
+// CHECK: pipe.schedule @first of @step family<"kfkb", k = 2, offload = all, offload_chunks = 1>
+pipe.schedule @first of @step family<"kfkb", k = 2, offload = all, offload_chunks = 1>

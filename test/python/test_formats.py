@@ -154,6 +154,8 @@ class Keys(unittest.TestCase):
         "ranks[]": problem.Rank,
         "host": problem.HostCosts,
         "ranks[].device": problem.Device,
+        "ranks[].host_link": problem.HostLink,
+        "host_links[]": problem.SharedHostLink,
         "edges[]": problem.Edge,
         "edges[].bytes": problem.Affine,
         "link": problem.Link,
@@ -164,6 +166,8 @@ class Keys(unittest.TestCase):
         "stages[].shard": problem.Shard,
         "stages[].versions": problem.Versions,
         "stages[].costs.F": problem.Cost,
+        "stages[].costs.SAVE": problem.Save,
+        "stages[].costs.LOAD": problem.Load,
     }
 
     @staticmethod
@@ -187,6 +191,7 @@ class Keys(unittest.TestCase):
 
     def test_of_version_1(self):
         later = {"host", "device", "speed_percent", "duplex", "edges", "samples"}
+        later |= {"host_memory_bytes", "host_link", "host_links"}
         later |= {"sizes", "iterations", "nics", "channels", "provenance"}
         classes = {path: self.CLASSES[path] for path in ("", "ranks[]", "link", "links[]")}
         self.check("rondo-problem/1", classes | {"stages[]": problem.Stage}, later)

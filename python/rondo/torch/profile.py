@@ -16,12 +16,14 @@ from ..problem import (
     Cost,
     Edge,
     GraphStage,
-    Replica,
     HostCosts,
     Link,
+    Load,
     Problem,
     Rank,
     RankLink,
+    Replica,
+    Save,
     Stage,
 )
 from . import private
@@ -123,7 +125,7 @@ class _Figures:
         )
 
     def graph_stage(self, rank: int) -> GraphStage:
-        costs = {
+        costs: dict[str, Cost | Load | Save] = {
             "F": Cost(ns=self.ns["F"], takes_bytes=self.held),
             "I": Cost(ns=self.ns["I"], frees_bytes=self.freed),
             "W": Cost(ns=self.ns["W"], frees_bytes=self.held - self.freed),

@@ -13,6 +13,7 @@ PARTS = {
     "links": ["readLinkTrace(", "SerialLink::carry("],
     "body_check": ["bodyCheck", "checkGradients("],
     "generation": ["textGeneration"],
+    "copies": ["activationCopies", "CopyThreads::work("],
 }
 
 symbols = subprocess.run(["nm", "-C", sys.argv[1]], check=True, capture_output=True, text=True).stdout

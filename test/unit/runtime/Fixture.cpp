@@ -119,8 +119,8 @@ Program::Program(const Spec &spec) {
   exe.numPrograms = static_cast<int32_t>(programs.size());
   exe.programs = programs.data();
   exe.backend = &tcpBackend;
-  exe.extras = {nullptr, &adaptiveRuns, &linkEmulation, &bodyCheck,
-                &textGeneration};
+  exe.extras = {nullptr,    &adaptiveRuns,   &linkEmulation,
+                &bodyCheck, &textGeneration, &activationCopies};
 }
 
 /// Samples of replica j of a stage.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs `rondo verify` on the inputs of bad.jsonl whose micro-batches differ.
 
 Prints what is wrong with each, the rule that should be broken, and what Rondo says.

@@ -1,0 +1,138 @@
+//===- copy_threads.h - Copies to the host and back, in threads -*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A part of the runtime that only programs with copies link.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_EXECUTION_COPY_THREADS_H
+#define RONDO_RUNTIME_EXECUTION_COPY_THREADS_H
+
+#include "runtime/execution/copies.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+namespace rondo::runtime {
+
+/// Imposes the plan's host links on the copies of the ranks of this process.
+/// Thread-safe.
+class HostLinks {
+public:
+  /// Throws Error if ranks of several processes share a link.
+  HostLinks(const Executable &executable, const World &world);
+
+  /// Runs `copy` and returns once the copy has taken as long as the rank's link
+  /// needs for `bytes`. A shared link carries one copy after another in each
+  /// direction, in the order in which they come.
+  template <typename Copy>
+  void carry(int32_t rank, ActionKind kind, int64_t bytes, Copy copy);
+
+private:
+  /// Lets threads in one after another, in the order in which they come.
+  struct Turns {
+    std::mutex mutex;
+    std::condition_variable next;
+    int64_t last = 0, now = 0;
+
+    void enter();
+    void leave();
+  };
+  /// Null if the rank's link is its own.
+  Turns *turnsOf(int32_t rank, ActionKind kind);
+
+  const Executable &executable;
+  /// [2 * shared link], and [2 * shared link + 1] for LOAD if it is full
+  /// duplex.
+  std::deque<Turns> shared;
+};
+
+/// The copies of one rank of a program. Each lane has a thread, which has the
+/// lane's whole list from the start and runs a copy once what it awaits has
+/// ended. The rank's thread says which tasks have ended, and waits for copies.
+class CopyThreads : public CopyRunner {
+public:
+  CopyThreads(const RankContext &context, const Messages &messages,
+              HostLinks *links);
+  ~CopyThreads() override;
+  CopyThreads(const CopyThreads &) = delete;
+  CopyThreads &operator=(const CopyThreads &) = delete;
+
+  bool areOf(int64_t replica, int64_t microbatch) const override {
+    return findCopy(ActionKind::Load, replica, microbatch) != nullptr;
+  }
+  void begin(bool traces) override;
+  bool await(ActionKind kind, int64_t replica, int64_t microbatch) override;
+  void ended(ActionKind kind, int64_t replica, int64_t microbatch) override;
+  void finish(std::vector<TraceEvent> &trace, int64_t iteration) override;
+  void abort() override;
+  uint64_t progress() const override {
+    return numEnded.load(std::memory_order_relaxed);
+  }
+  std::string waitsFor() const override;
+  bool has(ActionKind kind, int64_t replica,
+           int64_t microbatch) const override {
+    return findCopy(kind, replica, microbatch) != nullptr;
+  }
+
+private:
+  /// A task or a copy that others await, or that awaits others.
+  struct Node {
+    ActionKind kind;
+    int32_t replica, microbatch;
+    std::vector<int32_t> awaited;
+    bool hasEnded = false;
+  };
+  struct Copy {
+    int32_t node;
+    /// A part for I and one for W; null if there is none.
+    char *device[2] = {}, *host[2] = {};
+    int64_t bytes[2] = {};
+    int64_t startNs = 0, endNs = 0;
+  };
+
+  static uint64_t keyOf(ActionKind kind, int64_t replica, int64_t microbatch) {
+    return static_cast<uint64_t>(kind) << 58 |
+           static_cast<uint64_t>(replica) << 32 |
+           static_cast<uint64_t>(microbatch);
+  }
+  int32_t nodeOf(ActionKind kind, int32_t replica, int32_t microbatch);
+  const Copy *findCopy(ActionKind kind, int64_t replica,
+                       int64_t microbatch) const;
+  void addCopy(const CopyDesc &desc, const Messages &messages);
+  void work(const std::vector<int32_t> &lane);
+  void run(Copy &copy);
+  /// The first node that one still awaits; -1: none. Requires `mutex`.
+  int32_t openOf(const Node &node) const;
+
+  const RankContext context;
+  HostLinks *const links;
+  std::vector<Node> nodes;
+  std::unordered_map<uint64_t, int32_t> numbers;
+  /// In the order of the list.
+  std::vector<Copy> copies;
+  /// [node]: its copy; -1: it is a task.
+  std::vector<int32_t> copyOf;
+  /// By lane, the copies of its list.
+  std::vector<std::vector<int32_t>> lanes;
+  bool isTraced = false;
+
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  /// Iterations begun, and lanes that have done theirs.
+  uint64_t round = 0;
+  size_t numDone = 0;
+  bool isStopping = false, isAborted = false;
+  /// The copy that the rank's thread waits for; -1: none.
+  int32_t waiting = -1;
+  std::atomic<uint64_t> numEnded{0};
+  std::vector<std::thread> threads;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_EXECUTION_COPY_THREADS_H
