@@ -8,13 +8,11 @@
 
 #include "schedule/search/CopySearch.h"
 
-#include "schedule/bounds/Shortfall.h"
 #include "schedule/families/Family.h"
 #include "schedule/search/CopyAnnealing.h"
+#include "schedule/search/ListSearch.h"
 #include "schedule/search/OneByOne.h"
-#include "schedule/search/Portfolio.h"
 #include "schedule/search/Workers.h"
-#include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Offload.h"
 
 #include <algorithm>
@@ -40,29 +38,16 @@ constexpr double hottest = 0.03, coolest = 0.005;
 /// CopyAnnealing::Settings of half of the chains.
 constexpr double weightOfEnds = 0.1;
 
-struct Start {
-  CopyLists lists;
-  int64_t ns = infinite;
-};
+using Start = ListStart<CopyLists>;
 
-class Searcher {
+class Searcher : ListSearch {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), budget(options),
-        workers(options.threads) {}
+      : ListSearch(problem, options), workers(options.threads) {}
 
   SearchResult run() {
-    result.fault = findShortfall(problem);
-    if (result.fault)
+    if (!begin(defaultEffort))
       return std::move(result);
-    result.bound = quickBound(problem, options.without);
-    keep(options.known);
-    budget.limitEffort((options.effort > 0
-                            ? std::min(options.effort, never / 1000000)
-                            : defaultEffort) *
-                       1000);
-    budget.use(12 * problem.numTasks());
-    report();
     for (const Schedule &start : options.starts)
       offer(start, "start");
     searchWithoutCopies();
@@ -73,33 +58,12 @@ public:
   }
 
 private:
-  int64_t objective() const {
-    return result.schedule ? objectiveOf(problem, result.simulation) : infinite;
-  }
-  bool isDone() { return objective() <= result.bound.ns || budget.isSpent(); }
-  void report() const {
-    if (options.observer)
-      options.observer({objective(), result.bound});
-  }
-  void keep(const Bound &bound) {
-    if (bound.ns > result.bound.ns)
-      result.bound = bound;
-  }
-
   /// Keeps a schedule if it is legal and better; returns its objective.
   int64_t offer(Schedule schedule, const std::string &origin) {
     if (schedule.numActions() <= maxActions)
       sources.push_back(schedule);
-    Judged judged = judge(problem, std::move(schedule), options.inIndexOrder);
-    budget.use(judged.steps);
-    const int64_t value = judged.isLegal() ? judged.objective : infinite;
-    if (value >= objective())
-      return value;
-    result.schedule = std::move(judged.schedule);
-    result.simulation = std::move(judged.simulation);
-    result.origin = origin;
-    report();
-    return value;
+    return submit(judge(problem, std::move(schedule), options.inIndexOrder),
+                  origin);
   }
 
   /// Options for a part of the time and effort.
@@ -215,16 +179,7 @@ private:
         if (!annealing.legalize(lists, overflow))
           continue;
         const int64_t ns = annealing.timeOf(lists);
-        if (ns == infinite)
-          continue;
-        const auto at = std::lower_bound(
-            starts.begin(), starts.end(), ns,
-            [](const Start &start, int64_t value) { return start.ns < value; });
-        if (at != starts.end() && at->ns == ns)
-          continue;
-        starts.insert(at, {std::move(lists), ns});
-        if (starts.size() > maxStarts)
-          starts.pop_back();
+        insertStart(starts, {std::move(lists), ns}, maxStarts);
       }
     }
     return starts;
@@ -300,43 +255,15 @@ private:
       together += seconds[i];
       if (ends[i].ns < objective())
         offer(toSchedule(graph, ends[i].lists), "copies");
-      addStart(starts, std::move(ends[i]));
+      insertStart(starts, std::move(ends[i]), maxStarts, /*replaces=*/true);
     }
     budget.addSeconds(std::max(0.0, together - (budget.seconds() - begin)));
-  }
-
-  static void addStart(std::vector<Start> &starts, Start start) {
-    if (start.ns == infinite)
-      return;
-    const auto at = std::lower_bound(
-        starts.begin(), starts.end(), start.ns,
-        [](const Start &one, int64_t value) { return one.ns < value; });
-    // The newer one of two.
-    if (at != starts.end() && at->ns == start.ns)
-      *at = std::move(start);
-    else
-      starts.insert(at, std::move(start));
-    if (starts.size() > maxStarts)
-      starts.pop_back();
-  }
-
-  void finish() {
-    result.provenOptimal = result.schedule && objective() <= result.bound.ns;
-    if (!result.schedule)
-      result.fault = makeFault<FaultKind::NothingFits>();
-    result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
-    result.effort = budget.tasksUsed() / 1000;
-    result.seconds = budget.seconds();
   }
 
   /// Longer orders are no starts of the local search.
   static constexpr int64_t maxActions = 200000;
 
-  const Problem &problem;
-  const SearchOptions &options;
-  Budget budget;
   Workers workers;
-  SearchResult result;
   /// Orders to start from; they may break caps.
   std::vector<Schedule> sources;
 };

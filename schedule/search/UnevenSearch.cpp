@@ -3,12 +3,10 @@
 
 #include "schedule/search/UnevenSearch.h"
 
-#include "schedule/bounds/Shortfall.h"
 #include "schedule/model/Infinity.h"
+#include "schedule/search/ListSearch.h"
 #include "schedule/search/OneByOne.h"
-#include "schedule/search/Portfolio.h"
 #include "schedule/search/UnevenAnnealing.h"
-#include "schedule/simulate/Objective.h"
 #include "schedule/uneven/Construct.h"
 
 #include <algorithm>
@@ -17,7 +15,8 @@ using namespace rondo;
 
 namespace {
 
-constexpr int64_t defaultEffort = 200000000;
+/// Units of 1,000 tasks.
+constexpr int64_t defaultEffort = 200000;
 /// 1/partsForGiven of the budget searches the given order.
 constexpr int64_t partsForGiven = 6;
 /// Random orders that the constructions try; starts that are annealed, and
@@ -32,29 +31,16 @@ constexpr int64_t minRound = 4000;
 /// Temperatures as parts of the objective: of starts and of later rounds.
 constexpr double hotStart = 0.02, hotRound = 0.01;
 
-struct Start {
-  RankLists lists;
-  int64_t ns = infinite;
-};
+using Start = ListStart<RankLists>;
 
-class Searcher {
+class Searcher : ListSearch {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), budget(options),
-        random(options.seed) {}
+      : ListSearch(problem, options), random(options.seed) {}
 
   SearchResult run() {
-    result.fault = findShortfall(problem);
-    if (result.fault)
+    if (!begin(defaultEffort))
       return std::move(result);
-    result.bound = quickBound(problem, options.without);
-    if (options.known.ns > result.bound.ns)
-      result.bound = options.known;
-    budget.limitEffort(options.effort > 0
-                           ? std::min(options.effort, infinite / 1000) * 1000
-                           : defaultEffort);
-    budget.use(12 * problem.numTasks());
-    report();
     for (const Schedule &start : options.starts)
       offer(start, "start");
     const OrderClass orders =
@@ -79,44 +65,26 @@ public:
     }
     if (!result.schedule)
       offer(oneByOne(problem), "one-by-one");
+    if (givenNs < infinite)
+      result.givenNs = givenNs;
     finish();
     return std::move(result);
   }
 
 private:
-  int64_t objective() const {
-    return result.schedule ? objectiveOf(problem, result.simulation) : infinite;
-  }
   int64_t tasksLeft() const {
     return std::max<int64_t>(
         0, std::min(budget.tasksLeft(), budget.tasksInTime()));
   }
-  bool isDone() { return objective() <= result.bound.ns || budget.isSpent(); }
-
-  void report() const {
-    if (options.observer)
-      options.observer({objective(), result.bound});
-  }
-
   /// Keeps a schedule if it is legal and better; returns its objective,
   /// `infinite` if it is not legal.
   int64_t offer(Schedule schedule, const std::string &origin) {
     // Schedules of families in the given order state none.
     if (ordersWeightGrads(options.orders) && schedule.accumulation.empty())
       schedule.accumulation = orderByLength(problem, LengthOrder::Given);
-    Judged judged =
-        judge(problem, std::move(schedule), ordersWeightGrads(options.orders));
-    budget.use(judged.steps);
-    const int64_t value = judged.objective;
-    if (value >= never) // breaks a rule
-      return infinite;
-    if (value >= objective())
-      return value;
-    result.schedule = std::move(judged.schedule);
-    result.simulation = std::move(judged.simulation);
-    result.origin = origin;
-    report();
-    return value;
+    return submit(
+        judge(problem, std::move(schedule), ordersWeightGrads(options.orders)),
+        origin);
   }
 
   int64_t offer(const TaskGraph &graph, OrderClass orders,
@@ -183,16 +151,7 @@ private:
       if (!annealing.legalize(lists, Overflow::Defer))
         return;
       const int64_t ns = annealing.timeOf(lists);
-      if (ns == infinite)
-        return;
-      const auto at = std::lower_bound(
-          starts.begin(), starts.end(), ns,
-          [](const Start &start, int64_t value) { return start.ns < value; });
-      if (at != starts.end() && at->ns == ns)
-        return;
-      starts.insert(at, {std::move(lists), ns});
-      if (starts.size() > maxStarts)
-        starts.pop_back();
+      insertStart(starts, {std::move(lists), ns}, maxStarts);
     };
     using WeightGrad = ConstructRule::WeightGrad;
     for (const std::vector<int32_t> &order : ordersToTry(orders))
@@ -290,22 +249,7 @@ private:
     return start;
   }
 
-  void finish() {
-    if (givenNs < infinite)
-      result.givenNs = givenNs;
-    result.provenOptimal = result.schedule && objective() <= result.bound.ns;
-    if (!result.schedule)
-      result.fault = makeFault<FaultKind::NothingFits>();
-    result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
-    result.effort = budget.tasksUsed() / 1000;
-    result.seconds = budget.seconds();
-  }
-
-  const Problem &problem;
-  const SearchOptions &options;
-  Budget budget;
   Random random;
-  SearchResult result;
   int64_t givenNs = infinite;
 };
 
