@@ -192,7 +192,8 @@ void Comparison::addSchedule(const std::string &name, const std::string &family,
   for (int32_t r = 0; r < problem.numRanks(); ++r)
     row.trafficBytes = std::max(row.trafficBytes,
                                 countGathers(problem, schedule.rank(r)).bytes);
-  if (bound && schedule.numActions() <= maxLoweredTasks)
+  // Programs have no micro-batches that differ.
+  if (bound && !problem.isUneven() && schedule.numActions() <= maxLoweredTasks)
     row.communication = measureCommunication(problem, schedule, run);
   if (style == Style::Json) {
     json::ComparisonRecord comparison;

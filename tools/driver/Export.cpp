@@ -55,25 +55,28 @@ int readInput(const Arguments &arguments, const exchange::Exporter &exporter,
     if (isModule && arguments.has(option))
       return reportUsage(Twine("--") + option +
                          " is for a rondo-schedule; a .mlir file has its plan");
-  if (!isModule) {
-    if (int code = readScheduleFile(path, arguments.number("line", 0),
-                                    arguments.text("problem"), schedule))
-      return code;
-    if (!exporter.hasCopies)
-      for (Action action : schedule.schedule.all())
-        if (action.traits().isCopy())
-          return reportError(path + ": " +
-                             actionName(action, schedule.problem) +
-                             " copies activations to or from the host, which " +
-                             exporter.name + " cannot state yet");
-    return Success;
-  }
+  if (!isModule)
+    return readScheduleFile(path, arguments.number("line", 0),
+                            arguments.text("problem"), schedule);
   const std::string name = arguments.text("schedule"),
                     costs = arguments.text("costs");
   return is_contained(exporter.needs, exchange::Part::Schedule)
              ? readScheduleOfModule(path, name, costs, exporter.hasWindows,
                                     source, schedule)
              : readLayersOfModule(path, name, costs, source, schedule);
+}
+
+/// The fault of a schedule with copies for an exporter without them.
+std::optional<Fault> checkCopies(const exchange::ExchangedSchedule &schedule,
+                                 const exchange::Exporter &exporter) {
+  if (exporter.hasCopies)
+    return std::nullopt;
+  for (Action action : schedule.schedule.all())
+    if (action.traits().isCopy())
+      return exchange::fail(actionName(action, schedule.problem) +
+                            " copies activations to or from the host, which " +
+                            exporter.name + " cannot state yet");
+  return std::nullopt;
 }
 
 /// Reads `B:0,2-3`, `B:last` or `B:all`.
@@ -159,6 +162,8 @@ int run(const Arguments &arguments) {
   exchange::ExchangedSchedule schedule;
   if (int code = readInput(arguments, *exporter, path, source, schedule))
     return code;
+  if (std::optional<Fault> fault = checkCopies(schedule, *exporter))
+    return source.reportError(path, *fault);
   if (int code =
           readWholeStages(arguments.text("backward"),
                           schedule.problem.numStages(), options.wholeStages))

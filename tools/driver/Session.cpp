@@ -287,7 +287,8 @@ int readProblems(const std::string &path, std::vector<Problem> &problems,
     if (problem.isUneven() && !mayBeUneven)
       return reportError(path + ": problem " + problem.name +
                          " has micro-batches that differ, which only search, "
-                         "simulate, verify and timelines support yet");
+                         "simulate, compare, verify and timelines support "
+                         "yet");
   problems = std::move(file->problems);
   return Success;
 }
