@@ -119,7 +119,7 @@ def Pipe_ShardedState : Pipe_Enum<"ShardedState",
   I32EnumAttrCase<"Moments", 4, "moments">
 ]>;
 
-/// How copies share a link to the host.
+/// Direction of the copies that may use a link to the host at the same time.
 def Pipe_Duplex : Pipe_Enum<"Duplex", "how copies share a link to the host", [
   I32EnumAttrCase<"Full", 0, "full">,
   I32EnumAttrCase<"Half", 1, "half">

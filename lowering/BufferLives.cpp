@@ -203,7 +203,7 @@ void BufferLives::TaskLives::addForward(int32_t replica, int64_t i) {
     add(replica, BufferKind::Output, i, f, last);
 }
 
-/// What F saves and copies may take to the host and back.
+/// Buffers that F saves and that copies may move to the host and back.
 void BufferLives::TaskLives::addOffloaded(int32_t replica, int64_t i) {
   const int64_t f = forward.of(replica, i), s = save.of(replica, i),
                 l = load.of(replica, i);

@@ -47,7 +47,7 @@ private:
   int32_t overfull = -1;
 };
 
-/// What shares pools with each other.
+/// Buffers that may share a pool.
 enum class PoolUse : uint8_t {
   /// Activations, gradients and messages.
   Any,
@@ -57,7 +57,7 @@ enum class PoolUse : uint8_t {
   /// What copies read or write on the device, because lanes wait for each other
   /// there.
   Copied,
-  /// What copies leave on the host.
+  /// Buffers in host memory.
   OnHost,
 };
 

@@ -71,7 +71,7 @@ enum class WeightGrads : uint8_t {
   Mixed,
 };
 
-/// How a timetable is made.
+/// Parameters of a timetable.
 struct Making {
   /// Slots of a period that the busiest rank has free.
   int32_t freeSlots = 0;

@@ -14,7 +14,7 @@
 //
 // The kept layers (k) are the last ones of the model, which hold their
 // activations for the shortest time. Their passes alternate in direction, so
-// that all full groups hold about as much.
+// that all full groups hold similar bytes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -45,7 +45,7 @@ public:
                    int64_t microbatch) const = 0;
 };
 
-/// What programs with copies link.
+/// Entry points of the part that programs with copies link.
 struct CopySupport {
   /// `links` may be null: copies take as long as they take.
   std::unique_ptr<CopyRunner> (*make)(const RankContext &context,

@@ -242,7 +242,7 @@ void CopyThreads::run(Copy &copy) {
       if (copy.bytes[part] == 0)
         continue;
       std::memcpy(to, from, static_cast<size_t>(copy.bytes[part]));
-      // Whoever reads what has been copied away gets NaNs.
+      // A task that reads a slot after its SAVE gets NaNs.
       if (context.state.isPoisoned())
         std::memset(from, 0xff, static_cast<size_t>(copy.bytes[part]));
     }

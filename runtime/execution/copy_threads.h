@@ -117,7 +117,7 @@ private:
   std::vector<Copy> copies;
   /// [node]: its copy; -1: it is a task.
   std::vector<int32_t> copyOf;
-  /// By lane, the copies of its list.
+  /// [lane]: the copies of its list.
   std::vector<std::vector<int32_t>> lanes;
   bool isTraced = false;
 

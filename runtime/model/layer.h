@@ -169,7 +169,7 @@ struct LayerDesc {
   LlamaDesc llama = {};
   /// Of synthetic and custom layers: what I leaves for W.
   int64_t inputGradKeepsBytes = 0;
-  /// Whether what F saves may be copied to the host.
+  /// True if copies may move the tensors that F saves to the host.
   bool offloads = false;
 };
 

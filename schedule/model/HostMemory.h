@@ -46,7 +46,7 @@ constexpr ActionKind consumerOf(LoadBefore before) {
                                             : ActionKind::Recompute;
 }
 
-/// What a stage copies of a micro-batch, for all samples.
+/// Copies of one micro-batch of a stage, for all samples.
 struct StageCopies {
   int64_t bytes = 0;
   LoadBefore before = LoadBefore::InputGrad;

@@ -56,8 +56,8 @@ private:
   const int64_t cap;
   int64_t taken = 0, released = 0;
   std::vector<Release> releases;
-  /// [lane]: released bytes that it knows of, and the first release that it may
-  /// still have to await.
+  /// [lane]: bytes of releases that the lane has awaited, and the first release
+  /// that it may still have to await.
   std::array<int64_t, numLanes> known = {};
   std::array<size_t, numLanes> nexts = {};
 };

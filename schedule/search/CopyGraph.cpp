@@ -66,7 +66,7 @@ public:
       for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad})
         addOutputs(replica, kind);
     addSources();
-    // Where stages assign micro-batches, not every edge carries each.
+    // If stages assign micro-batches, an edge carries some of them only.
     if (!problem.replicas.areRoundRobin())
       addTails();
     return std::move(graph);

@@ -48,7 +48,7 @@ struct CopyOutput {
   int64_t occupancyNs = 0, latencyNs = 0;
 };
 
-/// What a replica may copy.
+/// Copies that a replica may have.
 struct CopyPair {
   int32_t forward = 0, save = 0, load = 0, consumer = 0; // rows
 };

@@ -80,7 +80,7 @@ void CopyTimer::derive(const CopyLists &lists, int32_t rank) {
     knownBy[i] = 0;
     positionInRank[t] = i;
     out.begin.push_back(static_cast<int32_t>(out.awaited.size()));
-    // What it needs itself on another lane.
+    // The actions on other lanes that it needs.
     const int32_t neededRow = row.lane != 0 ? row.before : row.load;
     if (neededRow >= 0 && graph.rows[neededRow].lane != row.lane)
       if (const int32_t needed =

@@ -8,7 +8,7 @@
 
 namespace rondo {
 
-/// How a rank that is free chooses its next task.
+/// Rule by which a free rank chooses its next task.
 struct ConstructRule {
   /// When W runs.
   enum class WeightGrad : uint8_t {

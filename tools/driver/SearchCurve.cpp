@@ -94,7 +94,7 @@ static void appendLines(const Problem &problem, const SearchRequest &search,
   raw_string_ostream os(lines);
   for (const CurvePoint &point : curve.points) {
     SearchResult result = point.result;
-    // What actions wait for depends on the cap.
+    // The waits of actions depend on the cap.
     if (result.schedule->hasCopies())
       result.simulation = simulate(problem, *result.schedule);
     json::CapRecord cap;

@@ -135,7 +135,7 @@ TEST(Zigzag, FullGroupsKeepTheLastLayers) {
 
 TEST(Zigzag, NoneBeyondTheCeilingOrOfUnequalBlocks) {
   RecomputeCosts costs = llama70B();
-  // Of the busiest group: three blocks, one of them recomputed.
+  // The busiest group has three blocks, one of them recomputed.
   const int64_t busiest =
       256 * (3 * (forwardNs + inputGradNs + weightGradNs) + forwardNs);
   EXPECT_FALSE(zigzagsOf(costs, busiest + 1).empty());

@@ -233,7 +233,7 @@ TEST(ShardedState, TablesOfShardedMomentsAreChecked) {
                                "its stage's replicas, and whole weights"),
             std::string::npos)
       << errorOf(2, 3);
-  // What is gathered takes the memory of the gradients.
+  // Gathered weights take the memory of the gradients.
   EXPECT_NE(errorOf(2, 2).find("bytes of gradients, its layers need"),
             std::string::npos)
       << errorOf(2, 2);

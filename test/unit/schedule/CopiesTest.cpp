@@ -83,7 +83,7 @@ TEST(Copies, HostCapAwaitsTheOldestLoad) {
 }
 
 TEST(Copies, LateLoads) {
-  // What only W reads leaves: I does not need it.
+  // The bytes that only W reads leave; I does not need them.
   const Problem problem = twoRanks(6, 2, LoadBefore::WeightGrad, 2);
   const Schedule schedule =
       withRank1("0F0 0SAVE0 0F1 0SAVE1 0I0 0LOAD0 0W0 0I1 0LOAD1 0W1");
@@ -409,7 +409,7 @@ TEST(Copies, MemoryHoldsWhateverTheTimesAre) {
       problem.cost(0, kind).ns = random() % 9;
     const Simulation run = simulate(problem, schedule, /*keepTimes=*/true);
     ASSERT_TRUE(run.complete);
-    // What is held at each start.
+    // Held bytes at each start.
     for (int64_t i = 0; i < schedule.numActions(); ++i) {
       int64_t held = 0, hosted = 0;
       const int64_t now = run.startNs[i];

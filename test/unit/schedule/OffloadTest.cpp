@@ -77,7 +77,7 @@ TEST(Offload, ThreeActivationsIfEachCopyFitsInTheWork) {
 }
 
 TEST(Offload, LessThanTwoActivationsHoldNothing) {
-  // Where one activation is all that fits, nothing overlaps.
+  // If only one activation fits, nothing overlaps.
   EXPECT_GT(makespanOf(chainOf(4, 8, 3, 1)), baseOf(4, 8));
 }
 
