@@ -93,8 +93,8 @@ LogicalResult rondo::pipe::verifyOffload(StageOp stage) {
   return success();
 }
 
-/// What may leave only after I is what I does not read. Bodies overwrite what
-/// they save for W in I.
+/// Only tensors that I does not read may leave after I. Bodies overwrite in I
+/// the tensors that they save for W.
 static LogicalResult verifyBefore(StageOp stage, ModelOp model) {
   if (stage.getBefore() == rondo::pipe::LoadBefore::InputGrad)
     return success();

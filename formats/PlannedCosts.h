@@ -25,7 +25,7 @@ WholeCosts wholeCosts(const Problem &problem, int32_t stage);
 /// empty if they are.
 std::string whyNoCosts(const Problem &problem, int32_t stage);
 
-/// What a stage copies to its host, for all samples, with times by its host
+/// Copies of a stage to its host, for all samples, with times by its host
 /// links; nothing if it does not copy.
 std::optional<StageCopies> wholeCopies(const Problem &problem, int32_t stage);
 

@@ -48,7 +48,7 @@ private:
     const Lane lane = laneAt(position);
     return laneAt(releasedBy) == lane || (knownBy[releasedBy] & bitOf(lane));
   }
-  /// What the action at a position awaits by the order alone.
+  /// Adds the actions that the one at a position awaits by the order alone.
   void learn(int64_t position) {
     for (int64_t i = waits.begin[begin + position];
          i < waits.begin[begin + position + 1]; ++i)
@@ -75,8 +75,8 @@ private:
   std::vector<uint8_t> knownBy;
 };
 
-/// Of the free slots that need no further wait the one released first, else of
-/// the others, else a new one.
+/// Takes the free slot that was released first: one that needs no further wait,
+/// else any other, else a new one.
 int32_t Assignment::take(LanePool &pool, int64_t position) {
   int32_t best = -1;
   bool isBestKnown = false;

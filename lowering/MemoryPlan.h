@@ -61,8 +61,8 @@ ProgramSimulation simulateWithoutPlaces(const Problem &executing,
 /// makes the output after the next, so that fast ranks do not run ahead of slow
 /// ones.
 ///
-/// What copies read or write has pools of its own (CopySlots.h), and their
-/// slots on the host have an arena of their own. In the program, an action that
+/// Buffers that copies read or write have their own pools (CopySlots.h), and
+/// slots on the host their own arena. In the program, an action that
 /// takes such a slot waits for the end of the action on another lane that has
 /// released it (ProgramLaneWaits.h).
 ///

@@ -54,8 +54,8 @@ enum class PoolUse : uint8_t {
   /// Gathered weights and unreduced gradients, because no message sends from
   /// them.
   Moved,
-  /// What copies read or write on the device, because lanes wait for each other
-  /// there.
+  /// Buffers on the device that copies read or write, because lanes wait for
+  /// each other there.
   Copied,
   /// Buffers in host memory.
   OnHost,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double left = 64, right = 16, drawn = 1120;
 constexpr double barHeight = 20, memoryHeight = 14, rowGap = 4;
-/// Of each direction.
+/// Height of the bars of one direction.
 constexpr double copyHeight = 7;
 constexpr double titleHeight = 26, axisHeight = 26, letterWidth = 6.4;
 

@@ -24,8 +24,9 @@ void searchOrder(PlanTrial &trial, const SearchOptions &options);
 /// is.
 using LimitsOfSearch = std::function<std::optional<SearchOptions>(double)>;
 
-/// Of plans that no family applies to, estimates the time in orders that repeat
-/// each period (SteadyOrder.h), and searches such an order for the fastest one.
+/// For plans without an applicable family: estimates the time of each in orders
+/// that repeat each period (SteadyOrder.h), and searches such an order for the
+/// fastest plan.
 /// Nothing if none is estimated to take less than `ceilingNs`, or if no order
 /// fits the devices.
 std::optional<PlanTrial> bestSteady(const ModelSpace &space,

@@ -77,8 +77,8 @@ struct Making {
   int32_t freeSlots = 0;
   /// Length of a slot, as a multiple of the shortest one.
   double pace = 1;
-  /// How much earlier than its input a slot of F, and of R and I, may begin, in
-  /// slots.
+  /// Maximum number of slots by which F, and R and I, may begin before their
+  /// input.
   double forwardTolerance = 0, backwardTolerance = 0;
   WeightGrads weightGrads = WeightGrads::Early;
   /// Whether R runs before the output gradient arrives.

@@ -14,7 +14,7 @@ constexpr int32_t maxAtEnds = 8;
 /// Number of shapes that become plans.
 constexpr size_t maxShapes = 2;
 
-/// How many blocks groups have. Groups are numbered: the full ones, the others,
+/// Numbers of blocks by group. Groups are numbered: the full ones, the others,
 /// the first and the last group of the pipeline.
 struct Shape {
   /// Groups with `each` + 1 blocks; the other groups have `each`.

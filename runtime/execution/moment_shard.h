@@ -27,7 +27,7 @@ public:
   /// Steps the shard's elements of the newest weights, and puts them where the
   /// gradients were. Call finish() before anything reads the weights.
   void step(const StageTensors &stage, const UpdateRule &rule);
-  /// Where the group's weights are gathered: all shards, one after another.
+  /// Memory for the gathered weights of the group: all shards in order.
   float *gathered() const {
     return reinterpret_cast<float *>(binding.gradients);
   }

@@ -142,10 +142,10 @@ public:
     float *values;
     int64_t first, count;
   };
-  /// Where the values of a tensor of a group's first replica are: there, or in
-  /// the shards of all replicas of the group; those that have some.
+  /// The parts of a tensor's values: all at the group's first replica, or in
+  /// the shards of the replicas that have some.
   std::vector<Part> partsOf(const Tensor &tensor, float *Tensor::*values) const;
-  /// What a tensor's own replica holds of them.
+  /// The part that the tensor's own replica holds.
   static Part partHere(const Tensor &tensor, float *Tensor::*values);
   bool holds(const PoolDesc &pool) const { return processes.holds(pool.rank); }
   /// This process must hold the pool's rank.

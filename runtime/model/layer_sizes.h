@@ -119,7 +119,7 @@ inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
   return sum;
 }
 
-/// What the layers of a stage save that may be copied to the host.
+/// Bytes that the layers of a stage save and that copies may move to the host.
 struct OffloadedSizes {
   int64_t forInputGrad = 0, forWeightGrad = 0;
 };

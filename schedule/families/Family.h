@@ -115,8 +115,8 @@ inline constexpr int64_t maxOffloadChunks = 1 << 16;
 /// Words of OffloadOptions::Pairs.
 inline constexpr const char *offloadWords[] = {"all", "fit"};
 
-/// What every family takes: `offload` is a word of offloadWords, `chunks` is
-/// `offload_chunks`, 0 if it is not stated. `written` is the choice for faults.
+/// Options of copies, which every family takes. `word` is one of offloadWords,
+/// `chunks` is `offload_chunks`, or 0. `written` is quoted in faults.
 Result<OffloadOptions> offloadOf(const std::string &word, int64_t chunks,
                                  const std::string &written);
 

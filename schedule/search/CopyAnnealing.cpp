@@ -10,8 +10,8 @@ using namespace rondo;
 
 /// The last temperature, as a part of the first.
 static constexpr double coldest = 0.02;
-/// Of this many moves, how many add copies, remove copies and ignore the
-/// longest path.
+/// Numbers of moves, out of allMoves, that add copies, remove copies and ignore
+/// the longest path.
 static constexpr int64_t allMoves = 16, movesToAdd = 2, movesToRemove = 2,
                          movesAnywhere = 3;
 /// One of this many moves exchanges micro-batches on all ranks.

@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// What to do with an action that does not fit its rank's cap yet.
+/// Action for a task that does not fit its rank's cap yet.
 enum class CopyOverflow : uint8_t {
   /// It comes after the actions that free enough.
   Defer,
@@ -77,7 +77,7 @@ public:
   /// exceeds `limit`. O(actions); does not allocate.
   int64_t run(const CopyLists &lists, int64_t limit = infinite);
 
-  // Of the last run that did not return `infinite`.
+  // Times of the last run that did not return `infinite`.
   int64_t startNs(CopyTaskId t) const { return end[t] - graph.row(t).ns; }
   int64_t endNs(CopyTaskId t) const { return end[t]; }
   /// Sum of the ends of all ranks: of two lists with the same objective, the

@@ -14,8 +14,8 @@ using namespace rondo;
 
 /// The last temperature, as a part of the first.
 static constexpr double coldest = 0.02;
-/// Of this many moves, one exchanges micro-batches, and `movesAnywhere` ignore
-/// the longest path.
+/// One of movesPerOrder moves exchanges micro-batches, and `movesAnywhere` of
+/// them ignore the longest path.
 static constexpr int64_t movesPerOrder = 5, movesAnywhere = 1;
 
 Annealing::Annealing(const TaskGraph &graph, OrderClass orders, uint64_t seed,

@@ -56,7 +56,7 @@ private:
   RankLists current, kept, best;
   std::vector<int32_t> renamed;
   std::vector<TaskId> path;
-  /// What restore() puts back: a rank's list, or -1 for all and the order.
+  /// The rank whose list restore() puts back; -1: all lists and the order.
   int32_t changedRank = 0;
   double temperature = 0;
 };

@@ -157,8 +157,8 @@ private:
     }
   }
 
-  /// What an action awaits on other lanes, or the copy before it on a shared
-  /// host link, if that ended last.
+  /// Explains the start by an action on another lane, or by the copy before it
+  /// on a shared host link, if that ended last.
   void explainCopies(TimelineTask &task, int64_t position) {
     // A copy does not wait for the compute lane as such.
     if (task.action.traits().isCopy() && task.waitedFor == WaitedFor::Task &&

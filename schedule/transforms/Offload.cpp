@@ -86,7 +86,7 @@ public:
             const std::vector<bool> &mayCopy);
   /// Leaves out candidates until the lanes keep up.
   void plan();
-  /// Of the planned candidates, takes the fewest bytes with which the cap
+  /// Keeps the planned candidates with the fewest bytes with which the cap
   /// holds, as far as a walk along the list finds them.
   void chooseFew();
   std::vector<Action> list(std::optional<Action> &excess) const;

@@ -31,7 +31,7 @@ bool readLists(const TaskGraph &graph, const Schedule &schedule,
 /// The schedule of lists, without an order of accumulation.
 Schedule toSchedule(const TaskGraph &graph, const RankLists &lists);
 
-/// What to do with a task that does not fit its rank's cap yet.
+/// Action for a task that does not fit its rank's cap yet.
 enum class Overflow : uint8_t {
   /// It comes after the tasks that free enough.
   Defer,
@@ -87,7 +87,7 @@ public:
   /// allocate.
   int64_t run(const RankLists &lists);
 
-  // Of the last run that did not return `never`.
+  // Times of the last run that did not return `never`.
   int64_t startNs(TaskId t) const { return start[t]; }
   int64_t endNs(TaskId t) const { return start[t] + graph.ns[t]; }
   /// The position of a task in RankLists::tasks.

@@ -31,7 +31,7 @@ struct TaskOutput {
   int64_t occupancyNs = 0, latencyNs = 0;
 };
 
-/// What a task is, so that hot loops divide no numbers.
+/// Kind, rank and micro-batch of a task, so that hot loops divide no numbers.
 struct TaskPlace {
   int32_t rank = 0, microbatch = 0;
   /// replica * 3 + Task: the tasks of a row differ in their micro-batch.

@@ -102,7 +102,7 @@ def _refuse_functions(
     unique: Sequence[Exported], missing: set[str], with_libtorch: bool
 ) -> NoReturn:
     names = {m for m in missing if not (with_libtorch and libtorch.has_bridge(m))}
-    # What can run over libtorch is named alone if nothing else is missing.
+    # Operations that libtorch has are named only if nothing else is missing.
     can_bridge = all(map(libtorch.has_bridge, names))
     for layer, operations in _operations(unique, names):
         module = layer.calls.modules.get(operation_of(f"aten.{operations[0]}"), "")
@@ -137,7 +137,7 @@ def _record_task(
     )
     path.unlink()
     if done.returncode != 0:
-        # What the graph itself prints comes before.
+        # Lines that the graph itself prints come first.
         lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
         raise RuntimeError(lines[-1].removeprefix("error: "))
     return parse_recording(done.stdout)
