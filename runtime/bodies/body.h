@@ -50,8 +50,8 @@ struct LayerArgs {
   const void *outputGrad;
   void *inputGrads[maxLayerInputs];
   void *workspace;
-  /// [batch][sequence]: tokens of an embedding, targets of a head, each in [0,
-  /// vocab).
+  /// [batch][sequence], or a row of documents: tokens of an embedding, targets
+  /// of a head, each in [0, vocab).
   const int32_t *data;
   /// F of a head writes the micro-batch's mean loss, one element.
   void *loss;
@@ -59,7 +59,8 @@ struct LayerArgs {
   /// null: it does not. Rows of logitsStride() elements, one for each token.
   void *logits;
   /// The gradients are those of the micro-batch's mean loss times this. For
-  /// the mean of an iteration, pass 1 / micro-batches. A head reads it in F.
+  /// the mean of an iteration, pass 1 / micro-batches; for rows of documents
+  /// rowShare(). A head reads it in F.
   double lossScale;
   /// Index in the iteration. Only synthetic layers read it, for their tags.
   int64_t microbatch;
@@ -74,6 +75,11 @@ struct LayerArgs {
   int64_t iteration;
   const int64_t *iterationOnDevice;
   void *runningWeights;
+  /// Of a row of documents, in every task: document k has the tokens from
+  /// documentStarts[k] to documentStarts[k + 1]; there are numDocuments + 1
+  /// starts. Null: each sample is a document, and a row is one.
+  const int32_t *documentStarts;
+  int32_t numDocuments;
 };
 
 /// No tensor has more dimensions.

@@ -115,7 +115,7 @@ inline LayerFlops gptEmbeddingFlops(const LayerDesc &layer) {
 inline LayerFlops gptBlockFlops(const LayerDesc &layer) {
   const int64_t tokens = numTokens(layer), hidden = layer.hidden;
   const int64_t linear = 2 * tokens * hidden * (4 * hidden + 2 * layer.ffn);
-  const int64_t causal = tokens * hidden * (int64_t(layer.sequence) + 1);
+  const int64_t causal = tokens * hidden * (maxDocumentTokens(layer) + 1);
   return {linear + 2 * causal, linear + 5 * causal, linear};
 }
 

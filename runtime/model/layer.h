@@ -110,6 +110,9 @@ struct CustomDesc {
   CustomSizes sizes[maxLayerSizes];
   /// The first of the layer's samples in the micro-batch.
   int32_t firstSample;
+  /// Whether its body takes rows of documents. All sizes but those of the
+  /// weights are then in proportion to the tokens.
+  bool takesDocuments = false;
 };
 
 /// Slower rotations for positions beyond those of the first training, as
@@ -171,6 +174,10 @@ struct LayerDesc {
   int64_t inputGradKeepsBytes = 0;
   /// True if copies may move the tensors that F saves to the host.
   bool offloads = false;
+  /// Tokens of a micro-batch that is one row of documents, each of at most
+  /// `sequence` tokens (model/documents.h). 0: it has `batch` samples of
+  /// `sequence` tokens.
+  int32_t rowTokens = 0;
 };
 
 /// Bytes of one layer's buffers, all but the first two for one micro-batch.

@@ -38,7 +38,13 @@ private:
 
 /// Tokens of one micro-batch.
 constexpr int64_t numTokens(const LayerDesc &layer) {
-  return int64_t(layer.batch) * layer.sequence;
+  return layer.rowTokens ? layer.rowTokens
+                         : int64_t(layer.batch) * layer.sequence;
+}
+/// The most tokens that a document of the micro-batch may have.
+constexpr int64_t maxDocumentTokens(const LayerDesc &layer) {
+  return layer.rowTokens && layer.rowTokens < layer.sequence ? layer.rowTokens
+                                                             : layer.sequence;
 }
 
 /// Width of an attention head; 0 for layers without heads.
@@ -141,19 +147,20 @@ struct BlockSavedForW {
 
 /// Queries that attention processes at once.
 constexpr int64_t attentionRows(const LayerDesc &layer) {
-  return layer.sequence < 64 ? layer.sequence : 64;
+  return maxDocumentTokens(layer) < 64 ? maxDocumentTokens(layer) : 64;
 }
 
-/// Scratch for one (sample, head) of causal attention.
+/// Scratch for one (document, head) of causal attention.
 struct AttentionWorkspace {
   Layout all;
   int64_t probabilities, grads, keyGrad, valueGrad, rowDots;
 
   constexpr explicit AttentionWorkspace(const LayerDesc &layer)
-      : all(), probabilities(all.place(attentionRows(layer) * layer.sequence)),
-        grads(all.place(attentionRows(layer) * layer.sequence)),
-        keyGrad(all.place(layer.sequence * headWidth(layer))),
-        valueGrad(all.place(layer.sequence * headWidth(layer))),
+      : all(), probabilities(
+                   all.place(attentionRows(layer) * maxDocumentTokens(layer))),
+        grads(all.place(attentionRows(layer) * maxDocumentTokens(layer))),
+        keyGrad(all.place(maxDocumentTokens(layer) * headWidth(layer))),
+        valueGrad(all.place(maxDocumentTokens(layer) * headWidth(layer))),
         rowDots(all.place(attentionRows(layer))) {}
 };
 

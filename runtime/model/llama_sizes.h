@@ -98,7 +98,7 @@ struct LlamaBlockSavedForW {
             all.place(layer.llama.headNorm ? 2 * headWidth(layer) : 0)) {}
 };
 
-/// `cosines` and `sines` are [sequence][head width / 2].
+/// `cosines` and `sines` are [longest document][head width / 2].
 struct LlamaBlockWorkspace {
   Layout all;
   int64_t activations, attention, cosines, sines;
@@ -106,8 +106,8 @@ struct LlamaBlockWorkspace {
   constexpr explicit LlamaBlockWorkspace(const LayerDesc &layer)
       : all(), activations(all.place(numTokens(layer) * widest(layer))),
         attention(all.place(AttentionWorkspace(layer).all.size())),
-        cosines(all.place(layer.sequence * (headWidth(layer) / 2))),
-        sines(all.place(layer.sequence * (headWidth(layer) / 2))) {}
+        cosines(all.place(maxDocumentTokens(layer) * (headWidth(layer) / 2))),
+        sines(all.place(maxDocumentTokens(layer) * (headWidth(layer) / 2))) {}
 
 private:
   static constexpr int64_t widest(const LayerDesc &layer) {
@@ -265,7 +265,7 @@ inline LayerFlops llamaBlockFlops(const LayerDesc &layer) {
   const int64_t tokens = numTokens(layer), width = attentionWidth(layer);
   const int64_t linear = 2 * tokens * layer.hidden *
                          (qkvWidth(layer) + width + 3 * int64_t(layer.ffn));
-  const int64_t causal = tokens * width * (int64_t(layer.sequence) + 1);
+  const int64_t causal = tokens * width * (maxDocumentTokens(layer) + 1);
   return {linear + 2 * causal, linear + 5 * causal, linear};
 }
 
