@@ -22,43 +22,49 @@ void copyRows(int64_t rows, int64_t columns, const Real *from, Real *to,
     std::copy(from + i * columns, from + (i + 1) * columns, to + i * stride);
 }
 
-/// Calls each(sample, first head, workspace) for every sample and group of
+/// Calls each(document, first head, workspace) for every document and group of
 /// `group` heads, on the threads of the rank. Each thread but one has a
 /// workspace of its own, which it keeps: allocated for each call, all its pages
 /// would be new.
 template <typename Real, typename Each>
-void forHeads(const LayerDesc &layer, int64_t group, Real *workspace,
-              const Each &each) {
-  const int64_t groups = layer.heads / group;
+void forHeads(const LayerDesc &layer, const TaskDocuments &documents,
+              int64_t group, Real *workspace, const Each &each) {
+  const int64_t size = documents.size();
   // Each score takes some products and an exponential.
-  const int64_t scores = layer.sequence * layer.sequence * group / 2;
-  forRanges(layer.batch * groups, scores, [&](int64_t first, int64_t count) {
-    Real *here = workspace;
-    if (first > 0) {
-      static thread_local std::vector<Real> own;
-      const auto needed =
-          static_cast<size_t>(AttentionWorkspace(layer).all.size());
-      if (own.size() < needed)
-        own.resize(needed);
-      here = own.data();
-    }
-    for (int64_t g = first; g < first + count; ++g)
-      each(g / groups, g % groups * group, here);
-  });
+  int64_t scores = 0;
+  for (int64_t d = 0; d < size; ++d)
+    scores += documents.tokens(d) * documents.tokens(d) * group / 2;
+  // A thread has some heads of all documents, which may differ in length.
+  const int64_t units = size * (layer.heads / group);
+  forRanges(units, scores / std::max<int64_t>(1, size),
+            [&](int64_t first, int64_t count) {
+              Real *here = workspace;
+              if (first > 0) {
+                static thread_local std::vector<Real> own;
+                const auto needed =
+                    static_cast<size_t>(AttentionWorkspace(layer).all.size());
+                if (own.size() < needed)
+                  own.resize(needed);
+                here = own.data();
+              }
+              for (int64_t u = first; u < first + count; ++u)
+                each(u % size, u / size * group, here);
+            });
 }
 
-/// Addresses of one head in rows of q, k and v, and of outputs.
+/// Addresses of one head of a document in rows of q, k and v, and of outputs.
 template <typename Real> struct HeadPlaces {
-  HeadPlaces(const LayerDesc &layer, int64_t sample, int64_t head)
+  HeadPlaces(const LayerDesc &layer, const TaskDocuments &documents,
+             int64_t document, int64_t head)
       : stride(qkvWidth(layer)), outStride(attentionWidth(layer)),
         width(headWidth(layer)) {
     const int64_t group = layer.heads / kvHeads(layer);
-    const int64_t token = sample * layer.sequence;
+    const int64_t token = documents.first(document);
     q = token * stride + head * width;
     k = token * stride + outStride + head / group * width;
     v = k + kvHeads(layer) * width;
     output = token * outStride + head * width;
-    sums = (sample * layer.heads + head) * layer.sequence;
+    sums = token * layer.heads + head * documents.tokens(document);
   }
 
   AttentionInputs<Real> inputs(const Real *qkv) const {
@@ -75,62 +81,62 @@ template <typename Real> struct HeadPlaces {
   int64_t q, k, v, output, sums;
 };
 
-template <typename Real> AttentionHead<Real> headOf(const LayerDesc &layer) {
+template <typename Real>
+AttentionHead<Real> headOf(const LayerDesc &layer, int64_t tokens) {
   const int64_t width = headWidth(layer);
-  return {layer.sequence,
-          layer.sequence,
-          width,
-          attentionRows(layer),
-          1 / std::sqrt(Real(width)),
-          true};
+  return {
+      tokens, tokens, width, attentionRows(layer), 1 / std::sqrt(Real(width)),
+      true};
 }
 
 } // namespace
 
 template <typename Real>
-void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
-                      Real *logSumExp, Real *workspace) {
+void attentionForward(const LayerDesc &layer, const TaskDocuments &documents,
+                      const Real *qkv, Real *output, Real *logSumExp,
+                      Real *workspace) {
   const AttentionWorkspace at(layer);
-  const AttentionHead<Real> of = headOf<Real>(layer);
-  forHeads(layer, 1, workspace, [&](int64_t sample, int64_t head, Real *own) {
-    const HeadPlaces<Real> places(layer, sample, head);
-    attendForward(of, places.inputs(qkv), places.outputs(output, logSumExp),
-                  own + at.probabilities);
-  });
+  forHeads(layer, documents, 1, workspace,
+           [&](int64_t document, int64_t head, Real *own) {
+             const HeadPlaces<Real> places(layer, documents, document, head);
+             attendForward(headOf<Real>(layer, documents.tokens(document)),
+                           places.inputs(qkv),
+                           places.outputs(output, logSumExp),
+                           own + at.probabilities);
+           });
 }
 
 template <typename Real>
-void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
-                        const Real *outputGrad, const Real *logSumExp,
-                        Real *workspace) {
+void attentionInputGrad(const LayerDesc &layer, const TaskDocuments &documents,
+                        Real *qkv, const Real *output, const Real *outputGrad,
+                        const Real *logSumExp, Real *workspace) {
   const AttentionWorkspace at(layer);
-  const AttentionHead<Real> of = headOf<Real>(layer);
   const int64_t group = layer.heads / kvHeads(layer);
-  const int64_t elements = layer.sequence * of.width;
-  forHeads(layer, group, workspace,
-           [&](int64_t sample, int64_t firstHead, Real *own) {
-             Real *keyGrad = own + at.keyGrad, *valueGrad = own + at.valueGrad;
-             std::fill(keyGrad, keyGrad + elements, Real(0));
-             std::fill(valueGrad, valueGrad + elements, Real(0));
-             const AttentionMemory<Real> memory{
-                 own + at.probabilities, own + at.grads, own + at.rowDots};
-             for (int64_t head = firstHead; head < firstHead + group; ++head) {
-               const HeadPlaces<Real> places(layer, sample, head);
-               attendBackward(of, places.inputs(qkv),
-                              places.outputs(output, logSumExp),
-                              {{outputGrad + places.output, places.outStride},
-                               {qkv + places.q, places.stride},
-                               {keyGrad, of.width},
-                               {valueGrad, of.width}},
-                              memory);
-             }
-             // No later head reads these keys and values.
-             const HeadPlaces<Real> places(layer, sample, firstHead);
-             copyRows(layer.sequence, of.width, keyGrad, qkv + places.k,
-                      places.stride);
-             copyRows(layer.sequence, of.width, valueGrad, qkv + places.v,
-                      places.stride);
-           });
+  forHeads(
+      layer, documents, group, workspace,
+      [&](int64_t document, int64_t firstHead, Real *own) {
+        const int64_t tokens = documents.tokens(document);
+        const AttentionHead<Real> of = headOf<Real>(layer, tokens);
+        Real *keyGrad = own + at.keyGrad, *valueGrad = own + at.valueGrad;
+        std::fill(keyGrad, keyGrad + tokens * of.width, Real(0));
+        std::fill(valueGrad, valueGrad + tokens * of.width, Real(0));
+        const AttentionMemory<Real> memory{own + at.probabilities,
+                                           own + at.grads, own + at.rowDots};
+        for (int64_t head = firstHead; head < firstHead + group; ++head) {
+          const HeadPlaces<Real> places(layer, documents, document, head);
+          attendBackward(of, places.inputs(qkv),
+                         places.outputs(output, logSumExp),
+                         {{outputGrad + places.output, places.outStride},
+                          {qkv + places.q, places.stride},
+                          {keyGrad, of.width},
+                          {valueGrad, of.width}},
+                         memory);
+        }
+        // No later head reads these keys and values.
+        const HeadPlaces<Real> places(layer, documents, document, firstHead);
+        copyRows(tokens, of.width, keyGrad, qkv + places.k, places.stride);
+        copyRows(tokens, of.width, valueGrad, qkv + places.v, places.stride);
+      });
 }
 
 double rotaryFrequency(const LayerDesc &layer, int64_t j) {
@@ -160,7 +166,7 @@ void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines) {
   const int64_t pairs = headWidth(layer) / 2;
   for (int64_t j = 0; j < pairs; ++j) {
     const double frequency = rotaryFrequency(layer, j);
-    for (int64_t t = 0; t < layer.sequence; ++t) {
+    for (int64_t t = 0; t < maxDocumentTokens(layer); ++t) {
       const double angle = static_cast<double>(t) * frequency;
       cosines[t * pairs + j] = static_cast<Real>(std::cos(angle));
       sines[t * pairs + j] = static_cast<Real>(std::sin(angle));
@@ -170,33 +176,40 @@ void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines) {
 
 template <typename Real>
 RONDO_VECTORISE void
-rotate(const LayerDesc &layer, int64_t heads, int64_t stride, Real direction,
-       const Real *__restrict cosines, const Real *__restrict sines,
-       Real *__restrict rows) {
-  const int64_t pairs = headWidth(layer) / 2;
-  for (int64_t t = 0; t < numTokens(layer); ++t) {
-    const int64_t place = t % layer.sequence * pairs;
+rotateTokens(int64_t tokens, int64_t heads, int64_t pairs, int64_t stride,
+             Real direction, const Real *__restrict cosines,
+             const Real *__restrict sines, Real *__restrict rows) {
+  for (int64_t t = 0; t < tokens; ++t)
     for (int64_t head = 0; head < heads; ++head) {
       Real *first = rows + t * stride + head * 2 * pairs;
       for (int64_t j = 0; j < pairs; ++j) {
-        const Real cosine = cosines[place + j];
-        const Real sine = direction * sines[place + j];
+        const Real cosine = cosines[t * pairs + j];
+        const Real sine = direction * sines[t * pairs + j];
         const Real a = first[j], b = first[pairs + j];
         first[j] = a * cosine - b * sine;
         first[pairs + j] = b * cosine + a * sine;
       }
     }
-  }
+}
+
+template <typename Real>
+void rotate(const LayerDesc &layer, const TaskDocuments &documents,
+            int64_t heads, int64_t stride, Real direction, const Real *cosines,
+            const Real *sines, Real *rows) {
+  for (int64_t d = 0; d < documents.size(); ++d)
+    rotateTokens(documents.tokens(d), heads, headWidth(layer) / 2, stride,
+                 direction, cosines, sines, rows + documents.first(d) * stride);
 }
 
 #define RONDO_INSTANTIATE(Real)                                                \
-  template void attentionForward(const LayerDesc &, const Real *, Real *,      \
-                                 Real *, Real *);                              \
-  template void attentionInputGrad(const LayerDesc &, Real *, const Real *,    \
-                                   const Real *, const Real *, Real *);        \
+  template void attentionForward(const LayerDesc &, const TaskDocuments &,     \
+                                 const Real *, Real *, Real *, Real *);        \
+  template void attentionInputGrad(const LayerDesc &, const TaskDocuments &,   \
+                                   Real *, const Real *, const Real *,         \
+                                   const Real *, Real *);                      \
   template void rotaryTable(const LayerDesc &, Real *, Real *);                \
-  template void rotate(const LayerDesc &, int64_t, int64_t, Real,              \
-                       const Real *, const Real *, Real *);
+  template void rotate(const LayerDesc &, const TaskDocuments &, int64_t,      \
+                       int64_t, Real, const Real *, const Real *, Real *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(double)
 

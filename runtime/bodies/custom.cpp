@@ -6,6 +6,7 @@
 #include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/bodies/layers.h"
+#include "runtime/model/documents.h"
 
 #include <algorithm>
 #include <array>
@@ -57,6 +58,7 @@ Described::Described(const LayerDesc &desc) {
   layer.vocab = desc.vocab;
   layer.hidden = desc.hidden;
   layer.first_sample = desc.custom.firstSample;
+  layer.tokens = numTokens(desc);
   layer.num_streams = desc.custom.numStreams;
   layer.streams = streams;
   for (int32_t s = 0; s < layer.num_streams; ++s) {
@@ -124,6 +126,8 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args, CustomTask task,
   buffers.iteration = args.iteration;
   buffers.iteration_on_device = args.iterationOnDevice;
   buffers.running_weights = args.runningWeights;
+  buffers.document_starts = args.documentStarts;
+  buffers.num_documents = args.numDocuments;
   const char *what = customFunction(layer, task)(&described.layer, &buffers);
   if (what)
     fail(layer, std::string(nameOf(task)) + " of micro-batch " +
@@ -305,10 +309,26 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       layer.custom.numSizes == 0
           ? ""
           : " for " + rondo::countOf(layer.batch, "sample");
+  if (layer.rowTokens && !stated.empty())
+    fail(layer, "documents = true is for sizes in proportion to the tokens: "
+                "for a row of " +
+                    rondo::countOf(layer.rowTokens, "token") + " that is " +
+                    stated + ", but " + nameOfBody(layer) + " needs " + needed);
   if (!stated.empty())
     fail(layer, "the program was compiled for " + stated + samples + ", but " +
                     nameOfBody(layer) + " needs " + needed + samples +
                     ": write that into the model and compile it again");
+}
+
+/// The body takes documents, and rows of other lengths have the sizes that
+/// rowOfDocuments() says.
+static void checkDocuments(const LayerDesc &layer, const rondo_body &body) {
+  if (!body.takes_documents)
+    fail(layer,
+         "the model declares documents = true, but " + nameOfBody(layer) +
+             " does not take rows of documents: remove documents = true, or "
+             "use a body with takes_documents");
+  checkSizes(rowOfDocuments(layer, 1), body);
 }
 
 /// `tensors` lie within the weights, in the order of their offsets.
@@ -474,6 +494,8 @@ void checkCustomLayer(const LayerDesc &layer) {
   checkFunctions(layer, body);
   checkInputs(layer, body);
   checkSizes(layer, body);
+  if (layer.custom.takesDocuments)
+    checkDocuments(layer, body);
   checkTensors(layer);
 }
 

@@ -71,6 +71,30 @@ template <typename Real> const Real *at(const void *buffer, int64_t offset) {
   return static_cast<const Real *>(buffer) + offset;
 }
 
+/// The documents of a micro-batch: its samples, or those of a row.
+class TaskDocuments {
+public:
+  TaskDocuments(const LayerDesc &layer, const LayerArgs &args)
+      : starts(args.documentStarts),
+        each(layer.rowTokens ? layer.rowTokens : layer.sequence),
+        count(starts            ? args.numDocuments
+              : layer.rowTokens ? 1
+                                : layer.batch) {}
+
+  int64_t size() const { return count; }
+  /// The first token, and the number of tokens.
+  int64_t first(int64_t document) const {
+    return starts ? starts[document] : document * each;
+  }
+  int64_t tokens(int64_t document) const {
+    return first(document + 1) - first(document);
+  }
+
+private:
+  const int32_t *starts;
+  int64_t each, count;
+};
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_BODIES_LAYERS_H

@@ -132,11 +132,12 @@ void checkAttention(const Stream &stream, const AttentionShape &shape) {
   std::vector<double> output(tokens * hidden), sums(statistics);
   std::vector<double> grad = doubles(withoutGaps(shape, qkv));
   std::vector<double> scratch(AttentionWorkspace(layer).all.size());
-  runtime::attentionForward<double>(layer, grad.data(), output.data(),
+  const TaskDocuments samples(layer, LayerArgs{});
+  runtime::attentionForward<double>(layer, samples, grad.data(), output.data(),
                                     sums.data(), scratch.data());
-  runtime::attentionInputGrad<double>(layer, grad.data(), output.data(),
-                                      doubles(outputGrad).data(), sums.data(),
-                                      scratch.data());
+  runtime::attentionInputGrad<double>(layer, samples, grad.data(),
+                                      output.data(), doubles(outputGrad).data(),
+                                      sums.data(), scratch.data());
 
   DeviceArray<T> onQkv(qkv), onOutput(tokens * hidden), onGrad(outputGrad);
   DeviceArray<T> queryGrad(tokens * hidden);
