@@ -27,16 +27,15 @@ void copyRows(int64_t rows, int64_t columns, const Real *from, Real *to,
 /// workspace of its own, which it keeps: allocated for each call, all its pages
 /// would be new.
 template <typename Real, typename Each>
-void forHeads(const LayerDesc &layer, const TaskDocuments &documents,
-              int64_t group, Real *workspace, const Each &each) {
-  const int64_t size = documents.size();
+void forHeads(const TaskDocuments &documents, int64_t group, Real *workspace,
+              const Each &each) {
+  const int64_t size = documents.size;
+  const LayerDesc &layer = documents.layer;
   // Each score takes some products and an exponential.
-  int64_t scores = 0;
-  for (int64_t d = 0; d < size; ++d)
-    scores += documents.tokens(d) * documents.tokens(d) * group / 2;
+  const int64_t tokens = numTokens(layer) / std::max<int64_t>(1, size);
   // A thread has some heads of all documents, which may differ in length.
   const int64_t units = size * (layer.heads / group);
-  forRanges(units, scores / std::max<int64_t>(1, size),
+  forRanges(units, tokens * tokens * group / 2,
             [&](int64_t first, int64_t count) {
               Real *here = workspace;
               if (first > 0) {
@@ -54,10 +53,11 @@ void forHeads(const LayerDesc &layer, const TaskDocuments &documents,
 
 /// Addresses of one head of a document in rows of q, k and v, and of outputs.
 template <typename Real> struct HeadPlaces {
-  HeadPlaces(const LayerDesc &layer, const TaskDocuments &documents,
-             int64_t document, int64_t head)
-      : stride(qkvWidth(layer)), outStride(attentionWidth(layer)),
-        width(headWidth(layer)) {
+  HeadPlaces(const TaskDocuments &documents, int64_t document, int64_t head)
+      : stride(qkvWidth(documents.layer)),
+        outStride(attentionWidth(documents.layer)),
+        width(headWidth(documents.layer)) {
+    const LayerDesc &layer = documents.layer;
     const int64_t group = layer.heads / kvHeads(layer);
     const int64_t token = documents.first(document);
     q = token * stride + head * width;
@@ -82,61 +82,63 @@ template <typename Real> struct HeadPlaces {
 };
 
 template <typename Real>
-AttentionHead<Real> headOf(const LayerDesc &layer, int64_t tokens) {
-  const int64_t width = headWidth(layer);
-  return {
-      tokens, tokens, width, attentionRows(layer), 1 / std::sqrt(Real(width)),
-      true};
+AttentionHead<Real> headOf(const TaskDocuments &documents, int64_t document) {
+  const int64_t tokens = documents.tokens(document);
+  const int64_t width = headWidth(documents.layer);
+  return {tokens,
+          tokens,
+          width,
+          attentionRows(documents.layer),
+          1 / std::sqrt(Real(width)),
+          true};
 }
 
 } // namespace
 
 template <typename Real>
-void attentionForward(const LayerDesc &layer, const TaskDocuments &documents,
-                      const Real *qkv, Real *output, Real *logSumExp,
-                      Real *workspace) {
-  const AttentionWorkspace at(layer);
-  forHeads(layer, documents, 1, workspace,
-           [&](int64_t document, int64_t head, Real *own) {
-             const HeadPlaces<Real> places(layer, documents, document, head);
-             attendForward(headOf<Real>(layer, documents.tokens(document)),
-                           places.inputs(qkv),
-                           places.outputs(output, logSumExp),
-                           own + at.probabilities);
-           });
+void attentionForward(const TaskDocuments &documents, const Real *qkv,
+                      Real *output, Real *logSumExp, Real *workspace) {
+  const AttentionWorkspace at(documents.layer);
+  forHeads(
+      documents, 1, workspace, [&](int64_t document, int64_t head, Real *own) {
+        const HeadPlaces<Real> places(documents, document, head);
+        attendForward(headOf<Real>(documents, document), places.inputs(qkv),
+                      places.outputs(output, logSumExp),
+                      own + at.probabilities);
+      });
 }
 
 template <typename Real>
-void attentionInputGrad(const LayerDesc &layer, const TaskDocuments &documents,
-                        Real *qkv, const Real *output, const Real *outputGrad,
+void attentionInputGrad(const TaskDocuments &documents, Real *qkv,
+                        const Real *output, const Real *outputGrad,
                         const Real *logSumExp, Real *workspace) {
-  const AttentionWorkspace at(layer);
-  const int64_t group = layer.heads / kvHeads(layer);
-  forHeads(
-      layer, documents, group, workspace,
-      [&](int64_t document, int64_t firstHead, Real *own) {
-        const int64_t tokens = documents.tokens(document);
-        const AttentionHead<Real> of = headOf<Real>(layer, tokens);
-        Real *keyGrad = own + at.keyGrad, *valueGrad = own + at.valueGrad;
-        std::fill(keyGrad, keyGrad + tokens * of.width, Real(0));
-        std::fill(valueGrad, valueGrad + tokens * of.width, Real(0));
-        const AttentionMemory<Real> memory{own + at.probabilities,
-                                           own + at.grads, own + at.rowDots};
-        for (int64_t head = firstHead; head < firstHead + group; ++head) {
-          const HeadPlaces<Real> places(layer, documents, document, head);
-          attendBackward(of, places.inputs(qkv),
-                         places.outputs(output, logSumExp),
-                         {{outputGrad + places.output, places.outStride},
-                          {qkv + places.q, places.stride},
-                          {keyGrad, of.width},
-                          {valueGrad, of.width}},
-                         memory);
-        }
-        // No later head reads these keys and values.
-        const HeadPlaces<Real> places(layer, documents, document, firstHead);
-        copyRows(tokens, of.width, keyGrad, qkv + places.k, places.stride);
-        copyRows(tokens, of.width, valueGrad, qkv + places.v, places.stride);
-      });
+  const AttentionWorkspace at(documents.layer);
+  const int64_t group = documents.layer.heads / kvHeads(documents.layer);
+  forHeads(documents, group, workspace,
+           [&](int64_t document, int64_t firstHead, Real *own) {
+             const int64_t tokens = documents.tokens(document);
+             const AttentionHead<Real> of = headOf<Real>(documents, document);
+             Real *keyGrad = own + at.keyGrad, *valueGrad = own + at.valueGrad;
+             std::fill(keyGrad, keyGrad + tokens * of.width, Real(0));
+             std::fill(valueGrad, valueGrad + tokens * of.width, Real(0));
+             const AttentionMemory<Real> memory{
+                 own + at.probabilities, own + at.grads, own + at.rowDots};
+             for (int64_t head = firstHead; head < firstHead + group; ++head) {
+               const HeadPlaces<Real> places(documents, document, head);
+               attendBackward(of, places.inputs(qkv),
+                              places.outputs(output, logSumExp),
+                              {{outputGrad + places.output, places.outStride},
+                               {qkv + places.q, places.stride},
+                               {keyGrad, of.width},
+                               {valueGrad, of.width}},
+                              memory);
+             }
+             // No later head reads these keys and values.
+             const HeadPlaces<Real> places(documents, document, firstHead);
+             copyRows(tokens, of.width, keyGrad, qkv + places.k, places.stride);
+             copyRows(tokens, of.width, valueGrad, qkv + places.v,
+                      places.stride);
+           });
 }
 
 double rotaryFrequency(const LayerDesc &layer, int64_t j) {
@@ -176,40 +178,34 @@ void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines) {
 
 template <typename Real>
 RONDO_VECTORISE void
-rotateTokens(int64_t tokens, int64_t heads, int64_t pairs, int64_t stride,
-             Real direction, const Real *__restrict cosines,
-             const Real *__restrict sines, Real *__restrict rows) {
-  for (int64_t t = 0; t < tokens; ++t)
+rotate(const TaskDocuments &documents, int64_t heads, int64_t stride,
+       Real direction, const Real *__restrict cosines,
+       const Real *__restrict sines, Real *__restrict rows) {
+  const int64_t pairs = headWidth(documents.layer) / 2;
+  for (int64_t t = 0; t < numTokens(documents.layer); ++t) {
+    const int64_t place = documents.placeOf(t) * pairs;
     for (int64_t head = 0; head < heads; ++head) {
       Real *first = rows + t * stride + head * 2 * pairs;
       for (int64_t j = 0; j < pairs; ++j) {
-        const Real cosine = cosines[t * pairs + j];
-        const Real sine = direction * sines[t * pairs + j];
+        const Real cosine = cosines[place + j];
+        const Real sine = direction * sines[place + j];
         const Real a = first[j], b = first[pairs + j];
         first[j] = a * cosine - b * sine;
         first[pairs + j] = b * cosine + a * sine;
       }
     }
-}
-
-template <typename Real>
-void rotate(const LayerDesc &layer, const TaskDocuments &documents,
-            int64_t heads, int64_t stride, Real direction, const Real *cosines,
-            const Real *sines, Real *rows) {
-  for (int64_t d = 0; d < documents.size(); ++d)
-    rotateTokens(documents.tokens(d), heads, headWidth(layer) / 2, stride,
-                 direction, cosines, sines, rows + documents.first(d) * stride);
+  }
 }
 
 #define RONDO_INSTANTIATE(Real)                                                \
-  template void attentionForward(const LayerDesc &, const TaskDocuments &,     \
-                                 const Real *, Real *, Real *, Real *);        \
-  template void attentionInputGrad(const LayerDesc &, const TaskDocuments &,   \
-                                   Real *, const Real *, const Real *,         \
-                                   const Real *, Real *);                      \
+  template void attentionForward(const TaskDocuments &, const Real *, Real *,  \
+                                 Real *, Real *);                              \
+  template void attentionInputGrad(const TaskDocuments &, Real *,              \
+                                   const Real *, const Real *, const Real *,   \
+                                   Real *);                                    \
   template void rotaryTable(const LayerDesc &, Real *, Real *);                \
-  template void rotate(const LayerDesc &, const TaskDocuments &, int64_t,      \
-                       int64_t, Real, const Real *, const Real *, Real *);
+  template void rotate(const TaskDocuments &, int64_t, int64_t, Real,          \
+                       const Real *, const Real *, Real *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(double)
 

@@ -22,14 +22,13 @@ namespace rondo::runtime {
 /// Writes output [tokens, attentionWidth()] and, document after document,
 /// logSumExp [heads][tokens]. The workspace is one AttentionWorkspace.
 template <typename Real>
-void attentionForward(const LayerDesc &layer, const TaskDocuments &documents,
-                      const Real *qkv, Real *output, Real *logSumExp,
-                      Real *workspace);
+void attentionForward(const TaskDocuments &documents, const Real *qkv,
+                      Real *output, Real *logSumExp, Real *workspace);
 
 /// Replaces q, k and v with their gradients.
 template <typename Real>
-void attentionInputGrad(const LayerDesc &layer, const TaskDocuments &documents,
-                        Real *qkv, const Real *output, const Real *outputGrad,
+void attentionInputGrad(const TaskDocuments &documents, Real *qkv,
+                        const Real *output, const Real *outputGrad,
                         const Real *logSumExp, Real *workspace);
 
 // Rotary positions: number j of a head's first half and number j of its second
@@ -46,9 +45,8 @@ void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines);
 /// elements apart, and as many as the layer has tokens. A direction of -1 turns
 /// back.
 template <typename Real>
-void rotate(const LayerDesc &layer, const TaskDocuments &documents,
-            int64_t heads, int64_t stride, Real direction, const Real *cosines,
-            const Real *sines, Real *rows);
+void rotate(const TaskDocuments &documents, int64_t heads, int64_t stride,
+            Real direction, const Real *cosines, const Real *sines, Real *rows);
 
 } // namespace rondo::runtime
 

@@ -6,7 +6,6 @@
 #include "kinds/Counts.h"
 #include "runtime/base/error.h"
 #include "runtime/bodies/layers.h"
-#include "runtime/model/documents.h"
 
 #include <algorithm>
 #include <array>
@@ -264,7 +263,8 @@ static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
                   nameOfBody(layer) + " takes " + takes);
 }
 
-static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
+std::string wrongSizes(const LayerDesc &layer) {
+  const rondo_body &body = *layer.custom.body;
   const Described described(layer);
   rondo_sizes sizes{};
   if (const char *what = body.sizes(&described.layer, &sizes))
@@ -309,26 +309,9 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       layer.custom.numSizes == 0
           ? ""
           : " for " + rondo::countOf(layer.batch, "sample");
-  if (layer.rowTokens && !stated.empty())
-    fail(layer, "documents = true is for sizes in proportion to the tokens: "
-                "for a row of " +
-                    rondo::countOf(layer.rowTokens, "token") + " that is " +
-                    stated + ", but " + nameOfBody(layer) + " needs " + needed);
-  if (!stated.empty())
-    fail(layer, "the program was compiled for " + stated + samples + ", but " +
-                    nameOfBody(layer) + " needs " + needed + samples +
-                    ": write that into the model and compile it again");
-}
-
-/// The body takes documents, and rows of other lengths have the sizes that
-/// rowOfDocuments() says.
-static void checkDocuments(const LayerDesc &layer, const rondo_body &body) {
-  if (!body.takes_documents)
-    fail(layer,
-         "the model declares documents = true, but " + nameOfBody(layer) +
-             " does not take rows of documents: remove documents = true, or "
-             "use a body with takes_documents");
-  checkSizes(rowOfDocuments(layer, 1), body);
+  return stated.empty() ? ""
+                        : stated + samples + ", but " + nameOfBody(layer) +
+                              " needs " + needed + samples;
 }
 
 /// `tensors` lie within the weights, in the order of their offsets.
@@ -493,9 +476,9 @@ void checkCustomLayer(const LayerDesc &layer) {
   checkVersion(layer, body);
   checkFunctions(layer, body);
   checkInputs(layer, body);
-  checkSizes(layer, body);
-  if (layer.custom.takesDocuments)
-    checkDocuments(layer, body);
+  if (const std::string wrong = wrongSizes(layer); !wrong.empty())
+    fail(layer, "the program was compiled for " + wrong +
+                    ": write that into the model and compile it again");
   checkTensors(layer);
 }
 

@@ -23,14 +23,6 @@ RONDO_VECTORISE void addRow(int64_t count, const Real *__restrict from,
     to[i] += from[i];
 }
 
-/// Calls each(token, its place in the document).
-template <typename Each>
-void forTokens(const TaskDocuments &documents, const Each &each) {
-  for (int64_t d = 0; d < documents.size(); ++d)
-    for (int64_t i = 0; i < documents.tokens(d); ++i)
-      each(documents.first(d) + i, i);
-}
-
 template <typename Real>
 void forward(const LayerDesc *layer, const LayerArgs *args) {
   const EmbeddingWeights weights(*layer);
@@ -41,12 +33,14 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const Real *token = at<Real>(args->weights, weights.token);
   const Real *position = at<Real>(args->weights, weights.position);
   Real *output = at<Real>(args->output, 0);
-  forTokens(TaskDocuments(*layer, *args), [&](int64_t t, int64_t place) {
+  const TaskDocuments documents(*layer, *args);
+  for (int64_t t = 0; t < numTokens(*layer); ++t) {
     const Real *row = token + args->data[t] * hidden;
     std::copy(row, row + hidden, output + t * hidden);
     if (!isLlama(*layer))
-      addRow(hidden, position + place * hidden, output + t * hidden);
-  });
+      addRow(hidden, position + documents.placeOf(t) * hidden,
+             output + t * hidden);
+  }
 }
 
 template <typename Real>
@@ -67,13 +61,15 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const Real *grad = at<Real>(args->savedForWeightGrad, saved.outputGrad);
   Real *tokenGrad = at<Real>(args->gradients, weights.token);
   Real *positionGrad = at<Real>(args->gradients, weights.position);
-  forTokens(TaskDocuments(*layer, *args), [&](int64_t t, int64_t place) {
+  const TaskDocuments documents(*layer, *args);
+  for (int64_t t = 0; t < numTokens(*layer); ++t) {
     int32_t token;
     std::memcpy(&token, tokens + t * sizeof(token), sizeof(token));
     addRow(hidden, grad + t * hidden, tokenGrad + token * hidden);
     if (!isLlama(*layer))
-      addRow(hidden, grad + t * hidden, positionGrad + place * hidden);
-  });
+      addRow(hidden, grad + t * hidden,
+             positionGrad + documents.placeOf(t) * hidden);
+  }
 }
 
 int32_t tensors(const LayerDesc *layer, LayerTensor *out, int32_t capacity) {

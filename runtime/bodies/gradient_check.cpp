@@ -4,6 +4,7 @@
 #include "runtime/bodies/gradient_check.h"
 
 #include "runtime/base/random.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/bodies/stream_values.h"
 #include "runtime/bodies/tensors.h"
 #include "runtime/model/documents.h"
@@ -468,6 +469,7 @@ GradientCheck rondo::runtime::checkGradients(const LayerDesc &layer,
   GradientCheck check = Probe(layer, body, seed, state).run();
   if (!check.fault.empty() || !layer.custom.takesDocuments)
     return check;
+  checkTakesDocuments(layer);
   // The shortest document and the longest.
   const LayerDesc row = rowOfDocuments(layer, layer.sequence + 1);
   GradientCheck ofRow = Probe(row, body, seed, state).run();

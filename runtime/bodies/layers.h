@@ -6,6 +6,8 @@
 
 #include "runtime/bodies/body.h"
 
+#include <algorithm>
+
 namespace rondo::runtime {
 
 template <typename Real> LayerBody embeddingBody();
@@ -71,28 +73,31 @@ template <typename Real> const Real *at(const void *buffer, int64_t offset) {
   return static_cast<const Real *>(buffer) + offset;
 }
 
-/// The documents of a micro-batch: its samples, or those of a row.
-class TaskDocuments {
-public:
+/// The documents of a layer's micro-batch: its samples, or those of a row.
+struct TaskDocuments {
   TaskDocuments(const LayerDesc &layer, const LayerArgs &args)
-      : starts(args.documentStarts),
-        each(layer.rowTokens ? layer.rowTokens : layer.sequence),
-        count(starts            ? args.numDocuments
-              : layer.rowTokens ? 1
-                                : layer.batch) {}
+      : layer(layer), starts(args.documentStarts),
+        size(starts            ? args.numDocuments
+             : layer.rowTokens ? 1
+                               : layer.batch) {}
 
-  int64_t size() const { return count; }
   /// The first token, and the number of tokens.
   int64_t first(int64_t document) const {
-    return starts ? starts[document] : document * each;
+    return starts ? starts[document] : numTokens(layer) / size * document;
   }
   int64_t tokens(int64_t document) const {
     return first(document + 1) - first(document);
   }
+  /// The place of a token in its document.
+  int64_t placeOf(int64_t token) const {
+    return starts
+               ? token - *(std::upper_bound(starts, starts + size, token) - 1)
+               : token % (numTokens(layer) / size);
+  }
 
-private:
-  const int32_t *starts;
-  int64_t each, count;
+  const LayerDesc &layer;
+  const int32_t *const starts;
+  const int64_t size;
 };
 
 } // namespace rondo::runtime

@@ -115,9 +115,9 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   if (layer->llama.headNorm)
     normaliseHeads(b);
   rotaryTable(*layer, b.work(b.scratch.cosines), b.work(b.scratch.sines));
-  rotate<Real>(*layer, b.documents, rotatedHeads(*layer), b.stride, 1,
+  rotate<Real>(b.documents, rotatedHeads(*layer), b.stride, 1,
                b.work(b.scratch.cosines), b.work(b.scratch.sines), qkv);
-  attentionForward(*layer, b.documents, qkv, b.forW(b.s.attention),
+  attentionForward(b.documents, qkv, b.forW(b.s.attention),
                    b.forI(b.i.logSumExp), b.work(b.scratch.attention));
   std::copy(input, input + rows * hidden, output);
   projectForward<Real>(rows, b.queries, hidden, b.forW(b.s.attention),
@@ -160,10 +160,10 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
 
   projectInputGrad<Real>(rows, b.queries, hidden, b.forW(b.s.middleGrad),
                          hidden, b.weight(b.w.o), 0, scratch);
-  attentionInputGrad(*layer, b.documents, qkv, b.forW(b.s.attention), scratch,
+  attentionInputGrad(b.documents, qkv, b.forW(b.s.attention), scratch,
                      b.forI(b.i.logSumExp), b.work(b.scratch.attention));
   rotaryTable(*layer, b.work(b.scratch.cosines), b.work(b.scratch.sines));
-  rotate<Real>(*layer, b.documents, rotatedHeads(*layer), b.stride, -1,
+  rotate<Real>(b.documents, rotatedHeads(*layer), b.stride, -1,
                b.work(b.scratch.cosines), b.work(b.scratch.sines), qkv);
   if (layer->llama.headNorm)
     headNormInputGrad(b);

@@ -6,7 +6,6 @@
 #include "kinds/Packing.h"
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
-#include "runtime/data/token_files.h"
 
 #include <algorithm>
 
@@ -111,18 +110,17 @@ namespace {
 
 class FileDocuments : public Documents {
 public:
-  FileDocuments(const std::vector<std::string> &paths, double heldOut,
-                int32_t vocab, int32_t endToken, const ReadAt &readAt);
+  FileDocuments(std::unique_ptr<Data> opened, int32_t vocab, int32_t endToken);
 
-  bool hasHeldOut() const override { return files.trained() < files.size(); }
+  bool hasHeldOut() const override { return data->hasHeldOut(); }
   DataIdentity identity() const override;
-  std::string describe() const override { return files.describe(); }
+  std::string describe() const override { return data->describe(); }
 
 protected:
   PackedDocument draw(uint64_t seed, int64_t iteration, int64_t draw,
                       int64_t most, bool isHeldOut) const override;
   void read(int64_t position, int64_t count, int32_t *tokens) const override {
-    files.read(position, count, tokens);
+    corpus.read(position, count, tokens);
   }
 
 private:
@@ -131,11 +129,12 @@ private:
     int64_t begin, end;
     bool isText;
   };
-  Part partAt(int64_t position, bool isHeldOut) const;
+  Part partOf(size_t file, bool isHeldOut) const;
   PackedDocument documentAt(int64_t position, const Part &part,
                             int64_t most) const;
 
-  const TokenFiles files;
+  const std::unique_ptr<Data> data;
+  const Corpus &corpus;
   const int32_t endToken;
 };
 
@@ -167,46 +166,42 @@ private:
 
 } // namespace
 
-FileDocuments::FileDocuments(const std::vector<std::string> &paths,
-                             double heldOut, int32_t vocab, int32_t endToken,
-                             const ReadAt &readAt)
-    : files(paths, heldOut, vocab, readAt), endToken(endToken) {
-  // Both parts have a document: a token and its target in one file.
-  files.require(2, "a document");
-  int64_t trained = 0, heldOutTokens = 0;
-  for (int64_t f = 0; f < files.numFiles(); ++f) {
-    const int64_t begin = files.beginOf(f), end = files.beginOf(f + 1);
-    trained = std::max(trained, std::min(end, files.trained()) - begin);
-    heldOutTokens =
-        std::max(heldOutTokens, end - std::max(begin, files.trained()));
-    if (!files.file(f).isText() && (endToken < 0 || endToken >= vocab))
+FileDocuments::FileDocuments(std::unique_ptr<Data> opened, int32_t vocab,
+                             int32_t endToken)
+    : data(std::move(opened)), corpus(*data->corpus()), endToken(endToken) {
+  const size_t count = corpus.areTexts.size();
+  for (size_t f = 0; f < count; ++f)
+    if (!corpus.areTexts[f] && (endToken < 0 || endToken >= vocab))
       throw Error("documents of token files end with token " +
                   std::to_string(endToken) +
                   ", which is outside the model's vocabulary of " +
                   std::to_string(vocab) + ": give another --end-token");
+  // Each part has a document: a token and its target in one file.
+  for (const bool isHeldOut : {false, true}) {
+    bool hasDocument = isHeldOut && !hasHeldOut();
+    for (size_t f = 0; f < count && !hasDocument; ++f)
+      hasDocument = partOf(f, isHeldOut).end - partOf(f, isHeldOut).begin >= 2;
+    if (!hasDocument)
+      throw Error("no file of the data has two tokens for " +
+                  std::string(isHeldOut ? "evaluation" : "training") +
+                  ", a token and the one to predict: give more data or another "
+                  "--held-out");
   }
-  if (trained < 2 || (hasHeldOut() && heldOutTokens < 2))
-    throw Error("no file of the data has two tokens for " +
-                std::string(trained < 2 ? "training" : "evaluation") +
-                ", a token and the one to predict: give more data or another "
-                "--held-out");
 }
 
 /// Other documents for another end token.
 DataIdentity FileDocuments::identity() const {
-  DataIdentity identity = files.identity();
+  DataIdentity identity = data->identity();
   identity.hash = mix(identity.hash + static_cast<uint64_t>(endToken) + 1);
   return identity;
 }
 
-FileDocuments::Part FileDocuments::partAt(int64_t position,
-                                          bool isHeldOut) const {
-  const int64_t f = files.fileAt(position);
-  const int64_t begin = files.beginOf(f), end = files.beginOf(f + 1);
-  const bool isText = files.file(f).isText();
+FileDocuments::Part FileDocuments::partOf(size_t file, bool isHeldOut) const {
+  const int64_t begin = corpus.begins[file], end = corpus.begins[file + 1];
+  const bool isText = corpus.areTexts[file];
   if (isHeldOut)
-    return {std::max(begin, files.trained()), end, isText};
-  return {begin, std::min(end, files.trained()), isText};
+    return {std::max(begin, corpus.trained), end, isText};
+  return {begin, std::min(end, corpus.trained), isText};
 }
 
 /// The document around a position, which is not the part's last: from its begin
@@ -218,12 +213,12 @@ PackedDocument FileDocuments::documentAt(int64_t position, const Part &part,
   if (!part.isText) {
     std::vector<int32_t> window(std::min(most, position - part.begin + 1));
     const int64_t first = position + 1 - static_cast<int64_t>(window.size());
-    files.read(first, static_cast<int64_t>(window.size()), window.data());
+    corpus.read(first, static_cast<int64_t>(window.size()), window.data());
     const auto last = std::find(window.rbegin(), window.rend(), endToken);
     if (last != window.rend())
       begin = first + (window.rend() - last) - 1;
     window.resize(std::min(most, end - begin));
-    files.read(begin + 1, static_cast<int64_t>(window.size()), window.data());
+    corpus.read(begin + 1, static_cast<int64_t>(window.size()), window.data());
     const auto next = std::find(window.begin(), window.end(), endToken);
     if (next != window.end())
       end = begin + 1 + (next - window.begin());
@@ -234,13 +229,17 @@ PackedDocument FileDocuments::documentAt(int64_t position, const Part &part,
 PackedDocument FileDocuments::draw(uint64_t seed, int64_t iteration,
                                    int64_t draw, int64_t most,
                                    bool isHeldOut) const {
-  const int64_t first = isHeldOut ? files.trained() : 0;
-  const int64_t end = isHeldOut ? files.size() : files.trained();
+  const std::vector<int64_t> &begins = corpus.begins;
+  const int64_t first = isHeldOut ? corpus.trained : 0;
+  const int64_t end = isHeldOut ? begins.back() : corpus.trained;
   // Another try if the file has no other token to predict.
   for (uint64_t attempt = 0;; ++attempt) {
     const int64_t position =
         first + pick(seed + (attempt << 32), iteration, draw, end - first);
-    const Part part = partAt(position, isHeldOut);
+    const size_t file =
+        std::upper_bound(begins.begin(), begins.end(), position) -
+        begins.begin() - 1;
+    const Part part = partOf(file, isHeldOut);
     if (part.end - part.begin >= 2)
       return documentAt(std::min(position, part.end - 2), part, most);
   }
@@ -250,8 +249,8 @@ std::unique_ptr<Documents>
 rondo::runtime::openDocuments(const std::vector<std::string> &paths,
                               double heldOut, int32_t vocab, int32_t endToken,
                               const ReadAt &readAt) {
-  return std::make_unique<FileDocuments>(paths, heldOut, vocab, endToken,
-                                         readAt);
+  return std::make_unique<FileDocuments>(
+      openData(paths, heldOut, vocab, /*sequence=*/1, readAt), vocab, endToken);
 }
 
 std::unique_ptr<Documents> rondo::runtime::generateDocuments(int32_t vocab) {

@@ -140,9 +140,9 @@ TEST(Documents, AttentionHasTheBitsOfEachDocumentAlone) {
       qkv[i] = static_cast<float>(
           uniform(1, first * stride + static_cast<int64_t>(i)));
     rotaryTable(row, cosines.data(), sines.data());
-    rotate<float>(row, all, rotatedHeads(row), stride, 1, cosines.data(),
+    rotate<float>(all, rotatedHeads(row), stride, 1, cosines.data(),
                   sines.data(), qkv.data());
-    attentionForward(row, all, qkv.data(), output.data(), sums.data(),
+    attentionForward(all, qkv.data(), output.data(), sums.data(),
                      scratch.data());
     return output;
   };

@@ -133,11 +133,11 @@ void checkAttention(const Stream &stream, const AttentionShape &shape) {
   std::vector<double> grad = doubles(withoutGaps(shape, qkv));
   std::vector<double> scratch(AttentionWorkspace(layer).all.size());
   const TaskDocuments samples(layer, LayerArgs{});
-  runtime::attentionForward<double>(layer, samples, grad.data(), output.data(),
+  runtime::attentionForward<double>(samples, grad.data(), output.data(),
                                     sums.data(), scratch.data());
-  runtime::attentionInputGrad<double>(layer, samples, grad.data(),
-                                      output.data(), doubles(outputGrad).data(),
-                                      sums.data(), scratch.data());
+  runtime::attentionInputGrad<double>(samples, grad.data(), output.data(),
+                                      doubles(outputGrad).data(), sums.data(),
+                                      scratch.data());
 
   DeviceArray<T> onQkv(qkv), onOutput(tokens * hidden), onGrad(outputGrad);
   DeviceArray<T> queryGrad(tokens * hidden);

@@ -199,7 +199,7 @@ TEST(Documents, Faults) {
             "the model's vocabulary of 100: give another --end-token");
   EXPECT_EQ(errorOf({tokens.path}, 0, 100, 0), "");
   EXPECT_EQ(errorOf({letter.path}, 0, 256),
-            "the data has only 1 tokens, 1 of them for training; a document "
+            "the data has only 1 tokens, 1 of them for training; a sample "
             "needs 2: give more data or another --held-out");
   EXPECT_EQ(errorOf({letter.path, other.path}, 0, 256),
             "no file of the data has two tokens for training, a token and the "
