@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 namespace emulation {
 
@@ -32,7 +33,11 @@ Engine &Engine::get() {
   return *engine;
 }
 
-Engine::Engine() { add(&nullStream); }
+Engine::Engine() {
+  add(&nullStream);
+  if (const char *text = std::getenv("RONDO_EMULATED_SEED"))
+    seed(std::strtoull(text, nullptr, 10));
+}
 
 void Engine::add(Stream *stream) {
   streams.push_back(stream);
@@ -142,7 +147,11 @@ bool Engine::step() {
   runningDevice = chosen.queue->device;
   if (chosen.node >= 0) {
     Replay &replay = *item.replay;
-    (*replay.nodes)[static_cast<size_t>(chosen.node)].operation.run();
+    const Operation &operation =
+        (*replay.nodes)[static_cast<size_t>(chosen.node)].operation;
+    operation.run();
+    hostCopiesOfGraphs += operation.memcpy == cudaMemcpyDeviceToHost ||
+                          operation.memcpy == cudaMemcpyHostToDevice;
     replay.ready.erase(
         std::find(replay.ready.begin(), replay.ready.end(), chosen.node));
     --replay.left;
@@ -224,6 +233,11 @@ void failCall(const char *function, int skip, int error) {
 void seed(uint64_t value) {
   std::lock_guard<std::mutex> lock(Engine::get().mutex);
   Engine::get().seed(value);
+}
+
+int hostCopiesOfGraphs() {
+  std::lock_guard<std::mutex> lock(Engine::get().mutex);
+  return std::exchange(Engine::get().hostCopiesOfGraphs, 0);
 }
 
 int64_t Engine::deviceNs() const {

@@ -35,6 +35,8 @@ struct Operation {
   std::function<void()> run;
   /// The memory that it sets, if that is what it does.
   std::optional<cudaMemsetParams> memset = std::nullopt;
+  /// Which way it copies, if that is what it does.
+  std::optional<cudaMemcpyKind> memcpy = std::nullopt;
 };
 
 /// Work with the numbers of the preceding and following nodes.
@@ -155,6 +157,8 @@ public:
   int64_t deviceNs() const;
   /// Key: device.
   std::map<int, int64_t> clockOffsets;
+  /// For hostCopiesOfGraphs().
+  int hostCopiesOfGraphs = 0;
 
 private:
   Engine();
@@ -180,6 +184,9 @@ void countProduct(size_t number);
 /// Number of groups of NCCL's calls that have been enqueued on a device, or are
 /// in a graph, and have not ended.
 int groupsOn(int device);
+/// Appends a copy to a stream.
+void enqueueCopy(cudaStream_t stream, void *to, const void *from, size_t bytes,
+                 cudaMemcpyKind kind);
 /// Appends the setting of memory to a stream.
 void enqueueMemset(cudaStream_t stream, const cudaMemsetParams &params);
 /// Delays later events of a stream, in what runs in it.
