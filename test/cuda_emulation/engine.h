@@ -37,6 +37,11 @@ struct Operation {
   std::optional<cudaMemsetParams> memset = std::nullopt;
   /// Which way it copies, if that is what it does.
   std::optional<cudaMemcpyKind> memcpy = std::nullopt;
+
+  /// Whether it copies to the host or from it.
+  bool usesHostLink() const {
+    return memcpy == cudaMemcpyDeviceToHost || memcpy == cudaMemcpyHostToDevice;
+  }
 };
 
 /// Work with the numbers of the preceding and following nodes.
@@ -120,6 +125,14 @@ struct GraphExec {
   std::shared_ptr<const Nodes> nodes;
 };
 
+/// An operation that could be next.
+struct Candidate {
+  Queue *queue;
+  /// Of the queue's replay; -1: the queue's next item.
+  int node;
+  bool usesHostLink;
+};
+
 class Engine {
 public:
   /// Never freed, so that exit handlers may use the device.
@@ -162,6 +175,8 @@ public:
 
 private:
   Engine();
+  std::vector<Candidate> readyOnes();
+  void delayCopies(std::vector<Candidate> &candidates);
   bool step();
 
   std::condition_variable changed;
@@ -171,6 +186,10 @@ private:
   Stream nullStream;
   std::mt19937_64 random{1};
   unsigned steps = 0;
+  /// Copies over the host's link come as late as they can, as early as they can,
+  /// or like all else; redrawn at a step.
+  enum class CopyTime { Late, Early, Any } copyTime = CopyTime::Any;
+  unsigned redrawCopyTimeAt = 0;
   int runningDevice = 0;
 };
 

@@ -245,9 +245,16 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   *available = *total - used;
   return cudaSuccess;
 }
+/// All of it together takes at most RONDO_EMULATED_PINNED bytes, if that is in
+/// the environment.
 static cudaError_t allocatePinned(void **memory, size_t bytes) {
   std::lock_guard<std::mutex> lock(guardMutex);
-  if (posix_memalign(memory, 4096, bytes) != 0)
+  size_t all = bytes;
+  for (auto [first, size] : pinned)
+    all += size;
+  const char *most = std::getenv("RONDO_EMULATED_PINNED");
+  if ((most && all > std::strtoull(most, nullptr, 10)) ||
+      posix_memalign(memory, 4096, bytes) != 0)
     return emulation::remember(cudaErrorMemoryAllocation);
   pinned[*memory] = bytes;
   return cudaSuccess;
