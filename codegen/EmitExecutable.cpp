@@ -76,6 +76,7 @@ private:
   LogicalResult describeOverlap(Member &member, pipe::ProgramOp program,
                                 ProgramText &text);
   void emitProgram(llvm::raw_ostream &os, EmittedProgram &emitted);
+  bool isOnGpus() const;
   std::string backend() const;
   std::vector<std::string> extras() const;
 
@@ -180,16 +181,8 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
-/// The copies of a schedule run on CPUs, one schedule at a time.
-static LogicalResult checkCopies(pipe::ScheduleOp schedule, pipe::PlanOp plan,
-                                 bool isAlone) {
-  if (plan.getTargetKind() != pipe::Target::Cpu)
-    return schedule.emitError()
-           << "schedule @" << schedule.getSymName()
-           << " copies activations to the host, which programs for GPUs cannot "
-              "do yet: compile it with --target cpu, or take a schedule "
-              "without "
-              "pipe.save";
+/// The copies of a schedule run one schedule at a time.
+static LogicalResult checkCopies(pipe::ScheduleOp schedule, bool isAlone) {
   if (!isAlone)
     return schedule.emitError()
            << "schedule @" << schedule.getSymName()
@@ -209,7 +202,7 @@ LogicalResult Emitter::expandAll() {
     if (member.checked->fault())
       return member.checked->emitFault();
     if (member.checked->order().hasCopies() &&
-        failed(checkCopies(member.schedule, member.plan,
+        failed(checkCopies(member.schedule,
                            members.size() == 1 && !executable.isAdaptive)))
       return failure();
     member.figures =
@@ -340,12 +333,15 @@ void Emitter::emitProgram(llvm::raw_ostream &os, EmittedProgram &emitted) {
      << "} // namespace " << emitted.text.space << "\n\n";
 }
 
+bool Emitter::isOnGpus() const {
+  pipe::PlanOp plan = members.front().plan;
+  return plan.getTargetKind() == pipe::Target::Cuda;
+}
+
 std::string Emitter::backend() const {
   if (!executable.backend.empty())
     return executable.backend.str();
-  pipe::PlanOp plan = members.front().plan;
-  return plan.getTargetKind() == pipe::Target::Cuda ? "cudaBackend"
-                                                    : "tcpBackend";
+  return isOnGpus() ? "cudaBackend" : "tcpBackend";
 }
 
 /// What the tables, or a flag of the command line, can use.
@@ -372,7 +368,7 @@ std::vector<std::string> Emitter::extras() const {
                               [](const Member &member) {
                                 return member.checked->order().hasCopies();
                               }),
-                 "activationCopies")};
+                 isOnGpus() ? "activationCopiesOfGpus" : "activationCopies")};
 }
 
 LogicalResult Emitter::run(llvm::raw_ostream &os) {

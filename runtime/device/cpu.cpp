@@ -62,6 +62,14 @@ private:
   int64_t size;
 };
 
+} // namespace
+
+std::unique_ptr<Arena> Device::makeHostArena(int64_t bytes) {
+  return std::make_unique<CpuArena>(bytes);
+}
+
+namespace {
+
 class CpuDevice : public Device {
 public:
   std::unique_ptr<Arena> makeArena(int64_t bytes) override {

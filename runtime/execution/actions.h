@@ -61,9 +61,9 @@ inline void backward(Rank &rank, int64_t replica, int64_t microbatch) {
   rank.backward(replica, microbatch);
 }
 
-/// The place of a copy of activations to the host, or back, in the order. Does
-/// nothing: the lanes of copies have their lists from the start of the
-/// iteration.
+/// The place of a copy of activations to the host, or back, in the order. On a
+/// CPU does nothing: the lanes of copies have their lists from the start of the
+/// iteration. On a GPU enqueues the copy.
 inline void save(Rank &rank, int64_t replica, int64_t microbatch) {
   rank.save(replica, microbatch);
 }

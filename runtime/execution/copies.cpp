@@ -22,10 +22,11 @@ Copies::Copies(const RankContext &context, const Messages &messages,
   runner = executable.extras.copies->make(context, messages, links);
 }
 
-void Copies::check(ActionKind kind, int64_t replica, int64_t microbatch) const {
+void Copies::reach(ActionKind kind, int64_t replica, int64_t microbatch) {
   if (!runner || !runner->has(kind, replica, microbatch))
     throw Error(
         "the program of rank " + std::to_string(context.rank) + " runs " +
         actionName(kind, Message::None, replica, microbatch) + " of replica " +
         std::to_string(replica) + ", which its list of copies does not have");
+  runner->reach(kind, replica, microbatch);
 }

@@ -15,7 +15,8 @@ namespace rondo::runtime {
 
 class HostLinks;
 
-/// Runs the copies of one rank of a program. Functions are for the rank's
+/// Runs the copies of one rank of a program, or enqueues them on a device that
+/// enqueues its work: then waits are the device's, and none blocks. Functions are for the rank's
 /// thread unless they say otherwise.
 class CopyRunner {
 public:
@@ -28,6 +29,9 @@ public:
   /// Waits for the copies that a task awaits. Returns whether it awaits any.
   /// Throws Aborted.
   virtual bool await(ActionKind kind, int64_t replica, int64_t microbatch) = 0;
+  /// The rank's order has reached a copy that the program has. A runner whose
+  /// lanes have their lists from the start does nothing.
+  virtual void reach(ActionKind, int64_t /*replica*/, int64_t /*microbatch*/) {}
   /// A task has ended.
   virtual void ended(ActionKind kind, int64_t replica, int64_t microbatch) = 0;
   /// Waits for all copies of the iteration and appends their events. Throws
@@ -78,7 +82,7 @@ public:
       runner->ended(kind, replica, microbatch);
   }
   /// Throws Error if the program does not have the copy.
-  void check(ActionKind kind, int64_t replica, int64_t microbatch) const;
+  void reach(ActionKind kind, int64_t replica, int64_t microbatch);
   void finish(std::vector<TraceEvent> &trace, int64_t iteration) {
     if (runner)
       runner->finish(trace, iteration);

@@ -69,27 +69,14 @@ void HostLinks::carry(int32_t rank, ActionKind kind, int64_t bytes, Copy copy) {
 }
 
 //===----------------------------------------------------------------------===//
-// The lists of the lanes.
+// The threads of the lanes.
 //===----------------------------------------------------------------------===//
 
 CopyThreads::CopyThreads(const RankContext &context, const Messages &messages,
                          HostLinks *links)
-    : context(context), links(links) {
-  const RankCopiesDesc &desc = context.program.copies[context.rank];
-  lanes.resize(desc.isHalf ? 1 : 2);
-  for (int32_t c = 0; c < desc.numCopies; ++c)
-    addCopy(desc.copies[c], messages);
-  for (int32_t w = 0; w < desc.numWaits; ++w) {
-    const LaneWaitDesc &wait = desc.waits[w];
-    const int32_t waiting = nodeOf(wait.kind, wait.replica, wait.microbatch),
-                  awaited = nodeOf(wait.awaitedKind, wait.awaitedReplica,
-                                   wait.awaitedMicrobatch);
-    nodes[waiting].awaited.push_back(awaited);
-  }
-  copyOf.assign(nodes.size(), -1);
-  for (size_t c = 0; c < copies.size(); ++c)
-    copyOf[copies[c].node] = static_cast<int32_t>(c);
-  for (const std::vector<int32_t> &lane : lanes)
+    : context(context), links(links), list(context, messages),
+      hasEnded(list.nodes().size()), times(list.copies().size()) {
+  for (const std::vector<int32_t> &lane : list.lanes())
     threads.emplace_back([this, &lane] { work(lane); });
 }
 
@@ -103,69 +90,21 @@ CopyThreads::~CopyThreads() {
     thread.join();
 }
 
-int32_t CopyThreads::nodeOf(ActionKind kind, int32_t replica,
-                            int32_t microbatch) {
-  const auto [known, isNew] = numbers.try_emplace(
-      keyOf(kind, replica, microbatch), static_cast<int32_t>(nodes.size()));
-  if (isNew)
-    nodes.push_back({kind, replica, microbatch, {}});
-  return known->second;
-}
-
-void CopyThreads::addCopy(const CopyDesc &desc, const Messages &messages) {
-  const bool isSave = desc.kind == ActionKind::Save;
-  Copy copy;
-  copy.node = nodeOf(desc.kind, desc.replica, desc.microbatch);
-  const ShareDesc &share = context.program.shares[desc.replica];
-  auto at = [&](Buffer buffer) {
-    return messages.place(desc.replica, buffer).at(desc.microbatch);
-  };
-  char *host = at(Buffer::OnHost);
-  const Buffer parts[] = {
-      isSave ? Buffer::OffloadedForInputGrad : Buffer::LoadedForInputGrad,
-      isSave ? Buffer::OffloadedForWeightGrad : Buffer::LoadedForWeightGrad};
-  for (int part = 0; part < 2; ++part) {
-    copy.device[part] = at(parts[part]);
-    copy.host[part] = host;
-    copy.bytes[part] = share.bytes[static_cast<int>(parts[part])];
-    if (copy.bytes[part] > 0 && (!host || !copy.device[part]))
-      throw Error("the program of rank " + std::to_string(context.rank) +
-                  " has no memory for " +
-                  actionName(desc.kind, Message::None,
-                             context.stageOf(desc.replica), desc.microbatch));
-    host = runtime::at(host, copy.bytes[part]);
-  }
-  lanes[isSave || lanes.size() == 1 ? 0 : 1].push_back(
-      static_cast<int32_t>(copies.size()));
-  copies.push_back(copy);
-}
-
-const CopyThreads::Copy *CopyThreads::findCopy(ActionKind kind, int64_t replica,
-                                               int64_t microbatch) const {
-  const auto found = numbers.find(keyOf(kind, replica, microbatch));
-  return found == numbers.end() || copyOf[found->second] < 0
-             ? nullptr
-             : &copies[copyOf[found->second]];
-}
-
 //===----------------------------------------------------------------------===//
 // An iteration.
 //===----------------------------------------------------------------------===//
 
-int32_t CopyThreads::openOf(const Node &node) const {
-  for (int32_t awaited : node.awaited)
-    if (!nodes[awaited].hasEnded)
+int32_t CopyThreads::openOf(int32_t node) const {
+  for (int32_t awaited : list.nodes()[node].awaited)
+    if (!hasEnded[awaited])
       return awaited;
   return -1;
 }
 
 void CopyThreads::begin(bool traces) {
-  if (copies.empty())
-    return;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    for (Node &node : nodes)
-      node.hasEnded = false;
+    hasEnded.assign(hasEnded.size(), false);
     isTraced = traces;
     numDone = 0;
     ++round;
@@ -174,13 +113,10 @@ void CopyThreads::begin(bool traces) {
 }
 
 bool CopyThreads::await(ActionKind kind, int64_t replica, int64_t microbatch) {
-  if (copies.empty())
-    return false;
-  const auto found = numbers.find(keyOf(kind, replica, microbatch));
-  if (found == numbers.end() || nodes[found->second].awaited.empty())
+  const int32_t node = list.findNode(kind, replica, microbatch);
+  if (node < 0 || list.nodes()[node].awaited.empty())
     return false;
   std::unique_lock<std::mutex> lock(mutex);
-  const Node &node = nodes[found->second];
   changed.wait(lock, [&] {
     waiting = openOf(node);
     return waiting < 0 || isAborted;
@@ -191,14 +127,12 @@ bool CopyThreads::await(ActionKind kind, int64_t replica, int64_t microbatch) {
 }
 
 void CopyThreads::ended(ActionKind kind, int64_t replica, int64_t microbatch) {
-  if (copies.empty())
-    return;
-  const auto found = numbers.find(keyOf(kind, replica, microbatch));
-  if (found == numbers.end())
+  const int32_t node = list.findNode(kind, replica, microbatch);
+  if (node < 0)
     return;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    nodes[found->second].hasEnded = true;
+    hasEnded[node] = true;
   }
   changed.notify_all();
 }
@@ -212,16 +146,15 @@ void CopyThreads::work(const std::vector<int32_t> &lane) {
   for (;;) {
     changed.wait(lock, [&] { return isStopping || round != seen; });
     seen = round;
-    for (const int32_t number : lane) {
-      Copy &copy = copies[number];
-      Node &node = nodes[copy.node];
+    for (const int32_t copy : lane) {
+      const int32_t node = list.copies()[copy].node;
       changed.wait(lock, [&] { return isStopping || openOf(node) < 0; });
       if (isStopping)
         return;
       lock.unlock();
       run(copy);
       lock.lock();
-      node.hasEnded = true;
+      hasEnded[node] = true;
       numEnded.fetch_add(1, std::memory_order_relaxed);
       changed.notify_all();
     }
@@ -232,45 +165,39 @@ void CopyThreads::work(const std::vector<int32_t> &lane) {
   }
 }
 
-void CopyThreads::run(Copy &copy) {
-  const Node &node = nodes[copy.node];
-  const bool isSave = node.kind == ActionKind::Save;
+void CopyThreads::run(int32_t number) {
+  const CopyList::Copy &copy = list.copies()[number];
   auto move = [&] {
     for (int part = 0; part < 2; ++part) {
-      char *from = isSave ? copy.device[part] : copy.host[part],
-           *to = isSave ? copy.host[part] : copy.device[part];
-      if (copy.bytes[part] == 0)
+      const auto bytes = static_cast<size_t>(copy.bytes[part]);
+      if (bytes == 0)
         continue;
-      std::memcpy(to, from, static_cast<size_t>(copy.bytes[part]));
+      std::memcpy(copy.to(part), copy.from(part), bytes);
       // A task that reads a slot after its SAVE gets NaNs.
       if (context.state.isPoisoned())
-        std::memset(from, 0xff, static_cast<size_t>(copy.bytes[part]));
+        std::memset(copy.from(part), 0xff, bytes);
     }
   };
   if (isTraced)
-    copy.startNs = nowNs();
+    times[number].startNs = nowNs();
   if (links)
-    links->carry(context.rank, node.kind, copy.bytes[0] + copy.bytes[1], move);
+    links->carry(context.rank, list.nodes()[copy.node].kind,
+                 copy.bytes[0] + copy.bytes[1], move);
   else
     move();
   if (isTraced)
-    copy.endNs = nowNs();
+    times[number].endNs = nowNs();
 }
 
 void CopyThreads::finish(std::vector<TraceEvent> &trace, int64_t iteration) {
-  if (copies.empty())
-    return;
   std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] { return numDone == lanes.size() || isAborted; });
+  changed.wait(lock,
+               [&] { return numDone == list.lanes().size() || isAborted; });
   if (isAborted)
     throw Aborted();
-  for (const Copy &copy : isTraced ? copies : std::vector<Copy>()) {
-    const Node &node = nodes[copy.node];
-    trace.push_back({Traced::Action, node.kind, Message::None,
-                     context.program.id, node.replica,
-                     context.stageOf(node.replica), node.microbatch, -1, -1,
-                     iteration, copy.startNs, copy.endNs});
-  }
+  for (size_t c = 0; isTraced && c < times.size(); ++c)
+    trace.push_back(list.eventOf(list.copies()[c], iteration, times[c].startNs,
+                                 times[c].endNs));
 }
 
 void CopyThreads::abort() {
@@ -283,11 +210,7 @@ void CopyThreads::abort() {
 
 std::string CopyThreads::waitsFor() const {
   std::lock_guard<std::mutex> lock(mutex);
-  if (waiting < 0)
-    return "";
-  const Node &node = nodes[waiting];
-  return actionName(node.kind, Message::None, context.stageOf(node.replica),
-                    node.microbatch);
+  return waiting < 0 ? "" : list.nameOf(waiting);
 }
 
 const CopySupport rondo::runtime::activationCopies = {

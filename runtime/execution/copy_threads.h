@@ -9,13 +9,13 @@
 #define RONDO_RUNTIME_EXECUTION_COPY_THREADS_H
 
 #include "runtime/execution/copies.h"
+#include "runtime/execution/copy_list.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 
 namespace rondo::runtime {
 
@@ -63,7 +63,7 @@ public:
   CopyThreads &operator=(const CopyThreads &) = delete;
 
   bool areOf(int64_t replica, int64_t microbatch) const override {
-    return findCopy(ActionKind::Load, replica, microbatch) != nullptr;
+    return list.findCopy(ActionKind::Load, replica, microbatch) >= 0;
   }
   void begin(bool traces) override;
   bool await(ActionKind kind, int64_t replica, int64_t microbatch) override;
@@ -76,49 +76,25 @@ public:
   std::string waitsFor() const override;
   bool has(ActionKind kind, int64_t replica,
            int64_t microbatch) const override {
-    return findCopy(kind, replica, microbatch) != nullptr;
+    return list.findCopy(kind, replica, microbatch) >= 0;
   }
 
 private:
-  /// A task or a copy that others await, or that awaits others.
-  struct Node {
-    ActionKind kind;
-    int32_t replica, microbatch;
-    std::vector<int32_t> awaited;
-    bool hasEnded = false;
-  };
-  struct Copy {
-    int32_t node;
-    /// A part for I and one for W; null if there is none.
-    char *device[2] = {}, *host[2] = {};
-    int64_t bytes[2] = {};
-    int64_t startNs = 0, endNs = 0;
-  };
-
-  static uint64_t keyOf(ActionKind kind, int64_t replica, int64_t microbatch) {
-    return static_cast<uint64_t>(kind) << 58 |
-           static_cast<uint64_t>(replica) << 32 |
-           static_cast<uint64_t>(microbatch);
-  }
-  int32_t nodeOf(ActionKind kind, int32_t replica, int32_t microbatch);
-  const Copy *findCopy(ActionKind kind, int64_t replica,
-                       int64_t microbatch) const;
-  void addCopy(const CopyDesc &desc, const Messages &messages);
   void work(const std::vector<int32_t> &lane);
-  void run(Copy &copy);
+  void run(int32_t copy);
   /// The first node that one still awaits; -1: none. Requires `mutex`.
-  int32_t openOf(const Node &node) const;
+  int32_t openOf(int32_t node) const;
 
   const RankContext context;
   HostLinks *const links;
-  std::vector<Node> nodes;
-  std::unordered_map<uint64_t, int32_t> numbers;
-  /// In the order of the list.
-  std::vector<Copy> copies;
-  /// [node]: its copy; -1: it is a task.
-  std::vector<int32_t> copyOf;
-  /// [lane]: the copies of its list.
-  std::vector<std::vector<int32_t>> lanes;
+  const CopyList list;
+  /// [node].
+  std::vector<bool> hasEnded;
+  /// [copy].
+  struct Times {
+    int64_t startNs = 0, endNs = 0;
+  };
+  std::vector<Times> times;
   bool isTraced = false;
 
   mutable std::mutex mutex;

@@ -466,11 +466,11 @@ void RunningRank::backward(int64_t h, int64_t microbatch) {
 //===----------------------------------------------------------------------===//
 
 void RunningRank::save(int64_t h, int64_t microbatch) {
-  copies.check(ActionKind::Save, h, microbatch);
+  copies.reach(ActionKind::Save, h, microbatch);
 }
 
 void RunningRank::load(int64_t h, int64_t microbatch) {
-  copies.check(ActionKind::Load, h, microbatch);
+  copies.reach(ActionKind::Load, h, microbatch);
 }
 
 void RunningRank::send(Message message, int64_t h, int64_t to,

@@ -64,7 +64,7 @@ State::State(const Executable &executable, const World &world,
   hostArenas.resize(exe.hostArenaBytes ? exe.numRanks : 0);
   for (int32_t r = 0; r < static_cast<int32_t>(hostArenas.size()); ++r)
     if (world.holds(r))
-      hostArenas[r] = makeCpuDevice()->makeArena(exe.hostArenaBytes[r]);
+      hostArenas[r] = devices[r]->makeHostArena(exe.hostArenaBytes[r]);
   for (const ProgramDesc *program : sizes) {
     bindings.emplace_back();
     for (int32_t h = 0; h < exe.numReplicas; ++h)

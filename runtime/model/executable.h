@@ -386,6 +386,8 @@ extern const BodyCheck bodyCheck;
 /// Copies activations to the host and back (runtime/execution/copies.h).
 struct CopySupport;
 extern const CopySupport activationCopies;
+/// In librondo_cuda.a.
+extern const CopySupport activationCopiesOfGpus;
 /// Continues a text.
 struct TextGeneration;
 extern const TextGeneration textGeneration;

@@ -68,9 +68,12 @@ cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 cudaError_t cudaMallocHost(void **memory, size_t bytes);
+constexpr unsigned cudaHostAllocDefault = 0;
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind);
+/// Memory of the host must be pinned.
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemset(void *memory, int byte, size_t bytes);
@@ -119,9 +122,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
-/// Everything but the setting of memory is a kernel here.
+/// Everything but copies and the setting of memory is a kernel here.
 enum cudaGraphNodeType {
   cudaGraphNodeTypeKernel = 0,
+  cudaGraphNodeTypeMemcpy = 1,
   cudaGraphNodeTypeMemset = 2,
 };
 struct cudaMemsetParams {
@@ -167,6 +171,7 @@ enum cudaDeviceAttr {
   cudaDevAttrComputeCapabilityMajor = 75,
   cudaDevAttrComputeCapabilityMinor = 76,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+  cudaDevAttrHostNumaId = 134,
 };
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaDriverGetVersion(int *version);

@@ -10,7 +10,8 @@
 
 namespace emulation {
 
-/// Chooses the orders in which streams run from now on.
+/// Chooses the orders in which streams run from now on. Initially 1, or the
+/// number RONDO_EMULATED_SEED in the environment.
 void seed(uint64_t value);
 
 /// The number of GPUs in the machine; asking for it gives `error`. One GPU
@@ -61,6 +62,10 @@ int64_t productsWith(size_t number);
 /// Number of times that kernels have been given more shared memory since the
 /// last call.
 int sharedSettings();
+
+/// Number of copies between the host and devices that graphs have done since the
+/// last call.
+int hostCopiesOfGraphs();
 
 /// While an object exists, the host must not touch device memory: it faults.
 /// Memory allocated before stays accessible.

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 namespace emulation {
 
@@ -32,7 +33,11 @@ Engine &Engine::get() {
   return *engine;
 }
 
-Engine::Engine() { add(&nullStream); }
+Engine::Engine() {
+  add(&nullStream);
+  if (const char *text = std::getenv("RONDO_EMULATED_SEED"))
+    seed(std::strtoull(text, nullptr, 10));
+}
 
 void Engine::add(Stream *stream) {
   streams.push_back(stream);
@@ -82,19 +87,8 @@ void Engine::append(Stream &stream, Operation operation) {
   wake();
 }
 
-/// Runs one operation; false: none is ready.
-bool Engine::step() {
-  if (steps++ % 32 == 0)
-    for (auto &queue : queues)
-      queue->speed = draw(1000);
-
-  struct Candidate {
-    Queue *queue;
-    int node;
-  };
+std::vector<Candidate> Engine::readyOnes() {
   std::vector<Candidate> candidates;
-  unsigned best = 0;
-  const bool ignoresSpeed = draw(4) == 0;
   for (size_t q = 0; q < queues.size();) {
     Queue &queue = *queues[q];
     if (queue.items.empty()) {
@@ -107,42 +101,76 @@ bool Engine::step() {
       continue;
     }
     ++q;
-    std::vector<int> ready;
     Item &item = queue.items.front();
-    auto isReady = [](Operation &operation) {
-      return !operation.isReady || operation.isReady();
+    auto add = [&](int node, const Operation &operation) {
+      if (!operation.isReady || operation.isReady())
+        candidates.push_back({&queue, node, operation.usesHostLink()});
     };
     if (!item.replay) {
-      if (isReady(item.operation))
-        ready.push_back(-1);
-    } else {
-      for (int node : item.replay->ready) {
-        auto &operation = const_cast<Operation &>(
-            (*item.replay->nodes)[static_cast<size_t>(node)].operation);
-        if (isReady(operation))
-          ready.push_back(node);
-      }
-      if (item.replay->left == 0)
-        ready.push_back(-1);
+      add(-1, item.operation);
+      continue;
     }
-    if (ready.empty())
-      continue;
-    if (!ignoresSpeed && !candidates.empty() && queue.speed < best)
-      continue;
-    if (!ignoresSpeed && queue.speed > best)
-      candidates.clear();
-    best = queue.speed;
-    for (int node : ready)
-      candidates.push_back({&queue, node});
+    for (int node : item.replay->ready)
+      add(node, (*item.replay->nodes)[static_cast<size_t>(node)].operation);
+    if (item.replay->left == 0)
+      candidates.push_back({&queue, -1, false});
   }
+  return candidates;
+}
+
+template <typename Drops>
+static void drop(std::vector<Candidate> &candidates, Drops drops) {
+  candidates.erase(std::remove_if(candidates.begin(), candidates.end(), drops),
+                   candidates.end());
+}
+
+/// A copy takes as long as several tasks, or hardly any time. So what does not
+/// wait for one, or for which it does not wait, is found.
+void Engine::delayCopies(std::vector<Candidate> &candidates) {
+  const auto copies =
+      std::count_if(candidates.begin(), candidates.end(),
+                    [](const Candidate &each) { return each.usesHostLink; });
+  if (copies == 0)
+    return;
+  if (steps >= redrawCopyTimeAt) {
+    copyTime = static_cast<CopyTime>(draw(3));
+    redrawCopyTimeAt = steps + draw(1000);
+  }
+  if (copies == static_cast<long>(candidates.size()) ||
+      copyTime == CopyTime::Any)
+    return;
+  drop(candidates, [&](const Candidate &each) {
+    return each.usesHostLink == (copyTime == CopyTime::Late);
+  });
+}
+
+/// Runs one operation; false: none is ready.
+bool Engine::step() {
+  if (steps++ % 32 == 0)
+    for (auto &queue : queues)
+      queue->speed = draw(1000);
+
+  const bool ignoresSpeed = draw(4) == 0;
+  std::vector<Candidate> candidates = readyOnes();
   if (candidates.empty())
     return false;
+  delayCopies(candidates);
+  if (!ignoresSpeed) {
+    unsigned best = 0;
+    for (const Candidate &each : candidates)
+      best = std::max(best, each.queue->speed);
+    drop(candidates,
+         [&](const Candidate &each) { return each.queue->speed < best; });
+  }
   Candidate chosen = candidates[draw(static_cast<unsigned>(candidates.size()))];
   Item &item = chosen.queue->items.front();
   runningDevice = chosen.queue->device;
   if (chosen.node >= 0) {
     Replay &replay = *item.replay;
-    (*replay.nodes)[static_cast<size_t>(chosen.node)].operation.run();
+    const Operation &operation =
+        (*replay.nodes)[static_cast<size_t>(chosen.node)].operation;
+    operation.run();
+    hostCopiesOfGraphs += operation.usesHostLink();
     replay.ready.erase(
         std::find(replay.ready.begin(), replay.ready.end(), chosen.node));
     --replay.left;
@@ -224,6 +252,11 @@ void failCall(const char *function, int skip, int error) {
 void seed(uint64_t value) {
   std::lock_guard<std::mutex> lock(Engine::get().mutex);
   Engine::get().seed(value);
+}
+
+int hostCopiesOfGraphs() {
+  std::lock_guard<std::mutex> lock(Engine::get().mutex);
+  return std::exchange(Engine::get().hostCopiesOfGraphs, 0);
 }
 
 int64_t Engine::deviceNs() const {

@@ -35,6 +35,13 @@ struct Operation {
   std::function<void()> run;
   /// The memory that it sets, if that is what it does.
   std::optional<cudaMemsetParams> memset = std::nullopt;
+  /// Which way it copies, if that is what it does.
+  std::optional<cudaMemcpyKind> memcpy = std::nullopt;
+
+  /// Whether it copies to the host or from it.
+  bool usesHostLink() const {
+    return memcpy == cudaMemcpyDeviceToHost || memcpy == cudaMemcpyHostToDevice;
+  }
 };
 
 /// Work with the numbers of the preceding and following nodes.
@@ -118,6 +125,14 @@ struct GraphExec {
   std::shared_ptr<const Nodes> nodes;
 };
 
+/// An operation that could be next.
+struct Candidate {
+  Queue *queue;
+  /// Of the queue's replay; -1: the queue's next item.
+  int node;
+  bool usesHostLink;
+};
+
 class Engine {
 public:
   /// Never freed, so that exit handlers may use the device.
@@ -155,9 +170,13 @@ public:
   int64_t deviceNs() const;
   /// Key: device.
   std::map<int, int64_t> clockOffsets;
+  /// For hostCopiesOfGraphs().
+  int hostCopiesOfGraphs = 0;
 
 private:
   Engine();
+  std::vector<Candidate> readyOnes();
+  void delayCopies(std::vector<Candidate> &candidates);
   bool step();
 
   std::condition_variable changed;
@@ -167,6 +186,10 @@ private:
   Stream nullStream;
   std::mt19937_64 random{1};
   unsigned steps = 0;
+  /// Copies over the host's link come as late as they can, as early as they can,
+  /// or like all else; redrawn at a step.
+  enum class CopyTime { Late, Early, Any } copyTime = CopyTime::Any;
+  unsigned redrawCopyTimeAt = 0;
   int runningDevice = 0;
 };
 
@@ -180,6 +203,9 @@ void countProduct(size_t number);
 /// Number of groups of NCCL's calls that have been enqueued on a device, or are
 /// in a graph, and have not ended.
 int groupsOn(int device);
+/// Appends a copy to a stream.
+void enqueueCopy(cudaStream_t stream, void *to, const void *from, size_t bytes,
+                 cudaMemcpyKind kind);
 /// Appends the setting of memory to a stream.
 void enqueueMemset(cudaStream_t stream, const cudaMemsetParams &params);
 /// Delays later events of a stream, in what runs in it.

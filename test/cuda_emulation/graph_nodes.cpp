@@ -40,8 +40,10 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node,
                                  cudaGraphNodeType *type) {
   RONDO_EMULATED(cudaGraphNodeGetType);
-  *type = contentOf(node).operation.memset ? cudaGraphNodeTypeMemset
-                                           : cudaGraphNodeTypeKernel;
+  const Operation &operation = contentOf(node).operation;
+  *type = operation.memset   ? cudaGraphNodeTypeMemset
+          : operation.memcpy ? cudaGraphNodeTypeMemcpy
+                             : cudaGraphNodeTypeKernel;
   return cudaSuccess;
 }
 

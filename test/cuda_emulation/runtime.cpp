@@ -139,6 +139,19 @@ int guards = 0, accesses = 0;
 /// Sizes of all allocations by address, and their sum.
 std::map<void *, size_t> sizes;
 size_t used = 0;
+/// Sizes of pinned memory of the host by address.
+std::map<const void *, size_t> pinned;
+
+bool isPinned(const void *memory, size_t bytes) {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  auto after = pinned.upper_bound(memory);
+  if (after == pinned.begin())
+    return false;
+  const auto &[first, size] = *std::prev(after);
+  const auto *begin = static_cast<const char *>(first),
+             *at = static_cast<const char *>(memory);
+  return at + bytes <= begin + size;
+}
 
 /// Memory of the device in bytes: the environment's RONDO_EMULATED_MEMORY, or
 /// 64 GiB.
@@ -232,29 +245,50 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   *available = *total - used;
   return cudaSuccess;
 }
+/// All of it together takes at most RONDO_EMULATED_PINNED bytes, if that is in
+/// the environment.
+static cudaError_t allocatePinned(void **memory, size_t bytes) {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  size_t all = bytes;
+  for (auto [first, size] : pinned)
+    all += size;
+  const char *most = std::getenv("RONDO_EMULATED_PINNED");
+  if ((most && all > std::strtoull(most, nullptr, 10)) ||
+      posix_memalign(memory, 4096, bytes) != 0)
+    return emulation::remember(cudaErrorMemoryAllocation);
+  pinned[*memory] = bytes;
+  return cudaSuccess;
+}
 cudaError_t cudaMallocHost(void **memory, size_t bytes) {
   RONDO_EMULATED(cudaMallocHost);
-  return posix_memalign(memory, 4096, bytes) == 0 ? cudaSuccess
-                                                  : cudaErrorMemoryAllocation;
+  return allocatePinned(memory, bytes);
+}
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned) {
+  RONDO_EMULATED(cudaHostAlloc);
+  return allocatePinned(memory, bytes);
 }
 cudaError_t cudaFreeHost(void *memory) {
+  std::lock_guard<std::mutex> lock(guardMutex);
+  pinned.erase(memory);
   std::free(memory);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
-                            cudaMemcpyKind, cudaStream_t stream) {
+                            cudaMemcpyKind kind, cudaStream_t stream) {
   RONDO_EMULATED(cudaMemcpyAsync);
-  emulation::enqueue(stream, [=] {
-    if (bytes > 0)
-      std::memmove(to, from, bytes);
-  });
+  const void *host = kind == cudaMemcpyHostToDevice   ? from
+                     : kind == cudaMemcpyDeviceToHost ? to
+                                                      : nullptr;
+  if (host && bytes > 0 && !isPinned(host, bytes))
+    return emulation::remember(cudaErrorInvalidValue);
+  emulation::enqueueCopy(stream, to, from, bytes, kind);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind) {
   RONDO_EMULATED(cudaMemcpy);
-  cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
-  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
+  emulation::enqueueCopy(nullptr, to, from, bytes, kind);
+  return cudaStreamSynchronize(nullptr);
 }
 cudaError_t cudaMemsetAsync(void *memory, int byte, size_t bytes,
                             cudaStream_t stream) {
@@ -362,6 +396,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int) {
     *value = 9;
     break;
   case cudaDevAttrComputeCapabilityMinor:
+    *value = 0;
+    break;
+  case cudaDevAttrHostNumaId:
     *value = 0;
     break;
   case cudaDevAttrMaxSharedMemoryPerBlockOptin:

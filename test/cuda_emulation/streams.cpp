@@ -38,6 +38,17 @@ void emulation::enqueue(cudaStream_t stream, std::function<void()> work) {
   engine.append(streamOf(stream), {nullptr, std::move(work)});
 }
 
+void emulation::enqueueCopy(cudaStream_t stream, void *to, const void *from,
+                            size_t bytes, cudaMemcpyKind kind) {
+  auto [engine, lock] = Access();
+  engine.append(streamOf(stream), {nullptr,
+                                   [=] {
+                                     if (bytes > 0)
+                                       std::memmove(to, from, bytes);
+                                   },
+                                   std::nullopt, kind});
+}
+
 void emulation::enqueueMemset(cudaStream_t stream,
                               const cudaMemsetParams &params) {
   auto [engine, lock] = Access();

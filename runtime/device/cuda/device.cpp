@@ -8,6 +8,7 @@
 #include "runtime/bodies/cuda/gemm.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/custom.h"
+#include "runtime/device/cuda/host_arena.h"
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/optimizer/cuda.h"
 
@@ -116,6 +117,10 @@ std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {
   return std::make_unique<CudaArena>(myGpu, bytes);
 }
 
+std::unique_ptr<Arena> CudaDevice::makeHostArena(int64_t bytes) {
+  return cuda::makeHostArena(myGpu, me, bytes);
+}
+
 const LayerBody &CudaDevice::body(const LayerDesc &layer) const {
   return cudaBody(layer.kind, layer.dtype);
 }
@@ -167,12 +172,12 @@ void CudaDevice::addTo(void *sum, const void *part, int64_t bytes,
                 bytes / int64_t(sizeof(float)));
 }
 
-int64_t CudaDevice::stamp() {
+int64_t CudaDevice::stampOn(cudaStream_t stream) {
   if (numStamps == stamps.size())
     stamps.emplace_back(/*keepsTime=*/true);
   if (numStamps == 0)
     firstNs = nowNs();
-  stamps[numStamps].record(computeStream.handle);
+  stamps[numStamps].record(stream);
   return static_cast<int64_t>(numStamps++);
 }
 

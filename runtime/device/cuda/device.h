@@ -27,6 +27,7 @@ public:
   ~CudaDevice() override;
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;
+  std::unique_ptr<Arena> makeHostArena(int64_t bytes) override;
   bool prepare(const LayerDesc &layer, void *state, Arena &arena) override;
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
@@ -49,7 +50,7 @@ public:
   void moveBack(int64_t count, float steps, const float *weights,
                 const float *changes, float *moved) override;
   void weightsWritten(const StageTensors &stage) override;
-  int64_t stamp() override;
+  int64_t stamp() override { return stampOn(computeStream.handle); }
   int64_t timeOf(int64_t stamp) override;
   void writeTime(int64_t *to) override;
   void toHostTimes(std::vector<int64_t> &times) override;
@@ -60,10 +61,12 @@ public:
   int place() const override { return myGpu->ordinal; }
   std::string attention() const override;
 
-  // For transports.
+  // For transports and copies.
   Gpu &gpu() const { return *myGpu; }
   int32_t rank() const { return me; }
   const Stream &compute() const { return computeStream; }
+  /// stamp() of another stream of this rank.
+  int64_t stampOn(cudaStream_t stream);
   /// From here on the calling thread works for this rank.
   void enter();
   /// The thread has enqueued an iteration, and from here on only waits.

@@ -23,7 +23,7 @@ constexpr uint64_t packBytes = 16;
 
 /// Writes `word` over and over, 16 bytes per thread, and the rest byte by byte.
 __global__ void __launch_bounds__(blockThreads)
-    setMemory(unsigned char *memory, uint64_t bytes, uint64_t word) {
+    setMemoryKernel(unsigned char *memory, uint64_t bytes, uint64_t word) {
   const uint64_t at =
       (uint64_t(blockIdx.x) * blockThreads + threadIdx.x) * packBytes;
   const auto low = static_cast<unsigned>(word);
@@ -34,6 +34,11 @@ __global__ void __launch_bounds__(blockThreads)
   }
   for (uint64_t i = at; i < bytes && i < at + packBytes; ++i)
     memory[i] = static_cast<unsigned char>(low >> i % 4 * 8);
+}
+
+dim3 blocksToSet(uint64_t bytes) {
+  return dim3(blocksFor(static_cast<int64_t>(bytes),
+                        blockThreads * static_cast<int64_t>(packBytes)));
 }
 
 // From CUDA 13 on, functions about edges have a parameter for their properties.
@@ -72,9 +77,8 @@ void replace(cudaGraph_t graph, cudaGraphNode_t node,
   auto *memory = static_cast<unsigned char *>(set.dst);
   void *arguments[] = {&memory, &bytes, &word};
   cudaKernelNodeParams kernel{};
-  kernel.func = reinterpret_cast<void *>(setMemory);
-  kernel.gridDim = blocksFor(static_cast<int64_t>(bytes),
-                             blockThreads * static_cast<int64_t>(packBytes));
+  kernel.func = reinterpret_cast<void *>(setMemoryKernel);
+  kernel.gridDim = blocksToSet(bytes);
   kernel.blockDim = blockThreads;
   kernel.kernelParams = arguments;
 
@@ -97,6 +101,13 @@ void replace(cudaGraph_t graph, cudaGraphNode_t node,
 }
 
 } // namespace
+
+void rondo::runtime::cuda::setMemory(const Stream &stream, void *memory,
+                                     uint8_t byte, int64_t bytes) {
+  launch(stream, setMemoryKernel, blocksToSet(static_cast<uint64_t>(bytes)),
+         dim3(blockThreads), 0, static_cast<unsigned char *>(memory),
+         static_cast<uint64_t>(bytes), byte * uint64_t(0x01010101));
+}
 
 void rondo::runtime::cuda::setMemoryByKernels(cudaGraph_t graph) {
   for (cudaGraphNode_t node :

@@ -11,6 +11,10 @@
 
 namespace rondo::runtime::cuda {
 
+/// What cudaMemsetAsync() does, by a kernel, which also reaches pinned memory of
+/// the host.
+void setMemory(const Stream &stream, void *memory, uint8_t byte, int64_t bytes);
+
 /// Replaces the nodes of a recording that set memory by kernels of the current
 /// device that do the same. A launch of the graph costs the host 2 to 3 us for
 /// each such node, and next to nothing for a kernel, and cuBLASLt and cuDNN

@@ -1,0 +1,117 @@
+//===- host_arena.cpp - Pinned memory for copies to the host --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/device/cuda/host_arena.h"
+
+#include <cerrno>
+#include <cstring>
+#include <linux/mempolicy.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace rondo::runtime;
+using namespace rondo::runtime::cuda;
+
+namespace {
+
+/// While it exists, new pages of the calling thread come from a NUMA node as
+/// long as that has free ones. Has no effect if the system refuses, as in
+/// containers without CAP_SYS_NICE.
+class PreferredNode {
+public:
+  /// Below 0: none.
+  explicit PreferredNode(int node) {
+    if (node < 0 || node >= maxNodes ||
+        syscall(SYS_get_mempolicy, &oldMode, old, maxNodes, nullptr, 0) != 0)
+      return;
+    unsigned long wanted[numWords] = {};
+    wanted[node / wordBits] = 1UL << node % wordBits;
+    isSet = syscall(SYS_set_mempolicy, MPOL_PREFERRED, wanted, maxNodes) == 0;
+  }
+  ~PreferredNode() {
+    if (isSet)
+      syscall(SYS_set_mempolicy, oldMode, old, maxNodes);
+  }
+  PreferredNode(const PreferredNode &) = delete;
+  PreferredNode &operator=(const PreferredNode &) = delete;
+
+private:
+  static constexpr int wordBits = 8 * sizeof(unsigned long);
+  /// The most that a kernel can be built for.
+  static constexpr int maxNodes = 1024, numWords = maxNodes / wordBits;
+
+  bool isSet = false;
+  int oldMode = MPOL_DEFAULT;
+  unsigned long old[numWords] = {};
+};
+
+class PinnedArena : public Arena {
+public:
+  PinnedArena(const std::shared_ptr<Gpu> &gpu, int32_t rank, int64_t bytes)
+      : gpu(gpu), size(bytes) {
+    if (bytes == 0)
+      return;
+    gpu->select();
+    int node = -1;
+    if (cudaDeviceGetAttribute(&node, cudaDevAttrHostNumaId, gpu->ordinal) !=
+        cudaSuccess)
+      (void)cudaGetLastError();
+    const PreferredNode preferred(node);
+    const cudaError_t error =
+        cudaHostAlloc(reinterpret_cast<void **>(&memory),
+                      static_cast<size_t>(bytes), cudaHostAllocDefault);
+    if (error == cudaErrorMemoryAllocation)
+      throw Error(
+          "rank " + std::to_string(rank) + " cannot allocate " +
+          std::to_string(bytes) +
+          " bytes of pinned memory of the host for the activations that it "
+          "copies from GPU " +
+          std::to_string(gpu->ordinal) + ": " +
+          std::to_string(int64_t(sysconf(_SC_AVPHYS_PAGES)) *
+                         sysconf(_SC_PAGESIZE)) +
+          " of the machine's " +
+          std::to_string(int64_t(sysconf(_SC_PHYS_PAGES)) *
+                         sysconf(_SC_PAGESIZE)) +
+          " bytes are free. Take a schedule with fewer copies, for example "
+          "offload = fit, or limit them with host_memory_bytes of the device");
+    check(error, "cudaHostAlloc", __FILE__, __LINE__);
+    std::memset(memory, 0, static_cast<size_t>(bytes));
+  }
+  ~PinnedArena() override {
+    if (!memory)
+      return;
+    cudaSetDevice(gpu->ordinal);
+    // Nothing says that freeing waits for copies, as it does of the GPU's
+    // memory.
+    cudaDeviceSynchronize();
+    cudaFreeHost(memory);
+  }
+
+  char *base() const override { return memory; }
+  int64_t bytes() const override { return size; }
+  void read(void *to, const void *from, int64_t bytes) const override {
+    if (bytes > 0)
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void write(void *to, const void *from, int64_t bytes) override {
+    if (bytes > 0)
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+  }
+  void fill(void *memory, uint8_t byte, int64_t bytes) override {
+    if (bytes > 0)
+      std::memset(memory, byte, static_cast<size_t>(bytes));
+  }
+
+private:
+  const std::shared_ptr<Gpu> gpu;
+  const int64_t size;
+  char *memory = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Arena>
+rondo::runtime::cuda::makeHostArena(const std::shared_ptr<Gpu> &gpu,
+                                    int32_t rank, int64_t bytes) {
+  return std::make_unique<PinnedArena>(gpu, rank, bytes);
+}
