@@ -43,15 +43,29 @@ static ArrayAttr recomputed(ArrayRef<LayerOp> layers, int32_t first,
   return ArrayAttr::get(LayerOp(layers.front()).getContext(), names);
 }
 
-/// A stage of consecutive layers among all of the plan's model.
+/// Whether all of a stage's devices have links to their hosts.
+static bool haveHostLinks(PlanOp plan, ArrayRef<int64_t> ranks) {
+  SmallVector<DeviceOp, 0> devices = plan.lookupCluster().getDevices();
+  return llvm::all_of(
+      ranks, [&](int64_t rank) { return devices[rank].getHostLink(); });
+}
+
+/// A stage of consecutive layers among all of the plan's model. All that it
+/// keeps may be copied to the host if `kept.offloads` and its devices can.
 static void addStage(PlanOp plan, ArrayRef<LayerOp> all,
                      const ChainStage &stage, int64_t samples,
-                     const std::vector<bool> &recomputes) {
+                     const KeptLayers &kept) {
+  const std::vector<bool> &recomputes = kept.recomputes;
   const auto layers = all.slice(stage.first, stage.end - stage.first);
   const SmallVector<int64_t> ranks(stage.devices.begin(), stage.devices.end());
   const auto count = static_cast<int64_t>(ranks.size());
   StageOp added = addStage(plan, layers, ranks);
   added.setRecomputeAttr(recomputed(layers, stage.first, recomputes));
+  if (kept.offloads && haveHostLinks(plan, ranks) &&
+      std::find(recomputes.begin() + stage.first,
+                recomputes.begin() + stage.end,
+                false) != recomputes.begin() + stage.end)
+    added.setOffloadAttr(ArrayAttr::get(plan.getContext(), {}));
   // Shares that differ by at most one if they cannot be equal.
   if (samples % count == 0)
     return;
@@ -202,6 +216,26 @@ static ChainLayer chainLayer(StringRef name, const LayerFigures &figures,
   return layer;
 }
 
+/// The bytes that the slowest host link copies away and back while the layer
+/// works on a micro-batch stay for one micro-batch only.
+static void copyAway(PlanOp plan, ChainLayer &layer) {
+  double copied = double(layer.stashBytes);
+  for (DeviceOp device : plan.lookupCluster().getDevices()) {
+    HostLinkAttr link = device.getHostLink();
+    if (!link)
+      return;
+    if (link.getBytesPerUs() == 0)
+      continue;
+    const double inTime = double(layer.forwardNs + layer.backwardNs) *
+                          double(link.getBytesPerUs()) / 1000;
+    copied = std::min(copied,
+                      link.getDuplex() == Duplex::Half ? inTime / 2 : inTime);
+  }
+  const auto bytes = static_cast<int64_t>(copied);
+  layer.stashBytes -= bytes;
+  layer.workingBytes += bytes;
+}
+
 /// Whether some layer cannot divide the samples of a micro-batch.
 static bool takesWholeOnes(ModelOp model) {
   return model.findLayerOfOneSize() ||
@@ -214,12 +248,13 @@ static bool takesWholeOnes(ModelOp model) {
 /// See ModelSpace::chain.
 static Result<ChainProblem> makeChain(PlanFactory &factory, int64_t samples,
                                       int64_t microbatchSamples,
-                                      const std::vector<bool> &recomputes) {
+                                      const KeptLayers &kept) {
+  const std::vector<bool> &recomputes = kept.recomputes;
   OwningOpRef<PlanOp> owned = copyOfBase(factory, samples, microbatchSamples);
   PlanOp plan = *owned;
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
   addStage(plan, layers, {0, static_cast<int32_t>(layers.size()), {0}},
-           microbatchSamples, recomputes);
+           microbatchSamples, {kept.recomputes});
   if (std::optional<UnsoundSize> size =
           findUnsoundSize(plan.lookupModel(), plan))
     return std::move(size->fault);
@@ -244,6 +279,10 @@ static Result<ChainProblem> makeChain(PlanFactory &factory, int64_t samples,
     chain.layers.push_back(
         chainLayer(LayerOp(layers[k]).getSymName(), figures, recomputes[k],
                    k > 0 && !recomputes[k - 1] ? &all[k - 1] : nullptr));
+  if (kept.offloads)
+    for (auto [layer, recomputed] : llvm::zip_equal(chain.layers, recomputes))
+      if (!recomputed)
+        copyAway(plan, layer);
   chain.layers.back().outputBytes = 0;
   if (std::optional<Fault> fault = chain.check())
     return *fault;
@@ -319,7 +358,8 @@ static Result<LaidPlan> makeLaid(PlanFactory &factory, int64_t samples,
   PlanOp plan = *owned;
   SmallVector<LayerOp> layers = plan.lookupModel().getLayers();
   for (const ChainStage &stage : wanted.stages)
-    addStage(plan, layers, stage, wanted.samples, wanted.recomputes);
+    addStage(plan, layers, stage, wanted.samples,
+             {wanted.recomputes, wanted.offloads});
   if (std::optional<Fault> fault = factory.check(plan))
     return std::move(*fault);
   resolveStages(plan);
@@ -351,9 +391,17 @@ ModelSpace rondo::pipe::modelSpace(PlanFactory &factory, int64_t samples) {
   for (LayerOp layer : base.lookupModel().getLayers())
     space.mayRecompute.push_back(layer.getKind() == LayerKind::Block);
   space.layers = static_cast<int32_t>(space.mayRecompute.size());
+  // Programs for GPUs make no copies to the host yet.
+  if (base.getTargetKind() == Target::Cpu)
+    for (DeviceOp device : base.lookupCluster().getDevices())
+      if (HostLinkAttr link = device.getHostLink())
+        space.hostNsPerByte = std::min(
+            space.hostNsPerByte, link.getBytesPerUs() == 0
+                                     ? 0
+                                     : 1000 / double(link.getBytesPerUs()));
   space.chain = [&factory, samples](int64_t microbatchSamples,
-                                    const std::vector<bool> &recomputes) {
-    return makeChain(factory, samples, microbatchSamples, recomputes);
+                                    const KeptLayers &kept) {
+    return makeChain(factory, samples, microbatchSamples, kept);
   };
   space.leastWorkNs = [&factory, samples](int64_t microbatchSamples) {
     return leastWorkNs(factory, samples, microbatchSamples);

@@ -74,9 +74,20 @@ static std::string perSecond(double figure) {
 void printPlans(raw_ostream &os, const ModelPlannerResult &result,
                 const ModelFigures &figures, int64_t rows) {
   Table table;
-  table.add({"stages", "replicas", "chunks", "micro-batches", "recompute",
-             "schedule", "time", figures.tokens > 0 ? "tokens/s" : "samples/s",
-             "MFU", "memory", "bound by"});
+  // The bytes on hosts have a column if some plan has copies.
+  const bool hasCopies = llvm::any_of(result.plans, [](const PlanTrial &trial) {
+    return trial.fullestHostBytes() > 0;
+  });
+  const auto addRow = [&](std::vector<std::string> cells,
+                          const std::string &host) {
+    if (hasCopies)
+      cells.insert(cells.end() - 1, host);
+    table.add(std::move(cells));
+  };
+  addRow({"stages", "replicas", "chunks", "micro-batches", "recompute",
+          "schedule", "time", figures.tokens > 0 ? "tokens/s" : "samples/s",
+          "MFU", "memory", "bound by"},
+         "host");
   // Sizes of micro-batches make many plans that are hardly different.
   std::vector<std::vector<std::string>> shown;
   for (const PlanTrial &trial : result.plans) {
@@ -94,7 +105,7 @@ void printPlans(raw_ostream &os, const ModelPlannerResult &result,
         timeShares(trial.laid.figures, trial.laid.problem, *trial.schedule);
     const TimeShare use = bindingShare(shares);
     const auto total = double(std::max<int64_t>(1, trial.timeNs));
-    table.add(
+    addRow(
         {std::to_string(plan.stages.size()), replicasOf(plan), chunksOf(plan),
          microbatchesOf(trial), recomputedOf(plan),
          trial.family.empty() ? "searched" : trial.family,
@@ -108,7 +119,9 @@ void printPlans(raw_ostream &os, const ModelPlannerResult &result,
          fullestArena(trial.arenaBytes, trial.laid.figures.devices),
          (Twine(nameOf(use)) + ", " +
           formatPercent(double(shares[static_cast<int>(use)]) / total))
-             .str()});
+             .str()},
+        trial.fullestHostBytes() == 0 ? "-"
+                                      : formatBytes(trial.fullestHostBytes()));
   }
   table.print(os);
 }

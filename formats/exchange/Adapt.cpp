@@ -48,7 +48,7 @@ void exchange::dropSteps(ExchangedSchedule &schedule,
   int64_t numSteps = 0;
   for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank) {
     for (Action action : schedule.schedule.rank(rank)) {
-      if (action.isTask())
+      if (action.isTask() || action.traits().isCopy())
         without.append(action);
       else
         ++numSteps;

@@ -158,7 +158,7 @@ private:
   /// The action of a replica as that of its pipeline alone.
   Action moved(Action action) const {
     action.subject = uint64_t(problem.replicas[action.subject].stage);
-    if (action.isTask())
+    if (action.isTask() || action.traits().isCopy())
       action.index = uint64_t(int64_t(action.index) / first.turns);
     return action;
   }
@@ -215,6 +215,7 @@ Problem Reduction::alone() const {
   one.replicas = Replicas();
   one.costs.clear();
   one.recomputation.clear();
+  one.hostMemory.loads.clear();
   for (int32_t stage = 0; stage < problem.numStages(); ++stage) {
     const int32_t replica = problem.replicas.numberOf(stage);
     one.replicas.addStage(pipelines.placeOf[problem.rankOf(replica)],
@@ -223,6 +224,8 @@ Problem Reduction::alone() const {
     one.costs.insert(one.costs.end(), row, row + numCostColumns);
     if (!problem.recomputation.empty())
       one.recomputation.push_back(problem.recomputation[replica]);
+    if (problem.hostMemory.hasCopies())
+      one.hostMemory.loads.push_back(problem.hostMemory.loads[replica]);
   }
   llvm::erase_if(one.edges, [&](const Edge &edge) {
     return problem.replicas[edge.from].index > 0 ||
@@ -242,6 +245,9 @@ Problem Reduction::alone() const {
   keepRanks(one.memoryCaps);
   keepRanks(one.devices);
   keepRanks(one.hosts);
+  keepRanks(one.hostMemory.caps);
+  keepRanks(one.hostMemory.links);
+  keepRanks(one.hostMemory.sharedOf);
   keepRanks(one.nics.ofRank);
   one.links.clear();
   for (auto [from, a] : llvm::enumerate(pipelines.ranks[0]))

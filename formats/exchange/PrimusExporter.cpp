@@ -5,9 +5,16 @@
 // table: a row of nodes per rank, whose chunks are the rank's stages in
 // ascending order. The class's base adds the messages.
 //
+// Primus copies what a micro-batch keeps to the host once an F with
+// `should_offload` has ended. Node O (OFFLOAD) makes the compute stream wait
+// for this copy and frees the bytes; node R (RELOAD) begins the copy back. All
+// copies of a rank are in one stream.
+//
 //===----------------------------------------------------------------------===//
 
 #include "formats/exchange/Adapt.h"
+#include "schedule/order/CopyWaits.h"
+#include "schedule/simulate/Simulator.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -25,9 +32,128 @@ const char *nodeOf(ActionKind kind) {
     return "B";
   case ActionKind::WeightGrad:
     return "W";
+  case ActionKind::Save:
+    return "O";
+  case ActionKind::Load:
+    return "R";
   default:
     return "BW";
   }
+}
+
+/// Why Primus cannot make the copies of a rank.
+std::optional<Fault> checkCopies(const Problem &problem, ActionRange order,
+                                 int32_t rank) {
+  std::vector<Action> forwards;
+  size_t next = 0;
+  for (Action action : order) {
+    const auto replica = int32_t(action.subject);
+    if (action.kind() == ActionKind::Forward)
+      forwards.push_back(action);
+    if (action.kind() != ActionKind::Save)
+      continue;
+    if (problem.hostMemory.loads[replica] != LoadBefore::InputGrad)
+      return failIn(problem.replicas[replica].stage,
+                    actionName(action, problem) +
+                        " copies what I does not need; Primus copies what a "
+                        "stage keeps and has it back before I");
+    const Action forward(ActionKind::Forward, action.subject, action.index);
+    const auto at = size_t(llvm::find(forwards, forward) - forwards.begin());
+    if (at < next)
+      return fail("rank " + llvm::Twine(rank) + " saves " +
+                  actionName(action, problem) +
+                  " after micro-batches whose forwards come later; Primus "
+                  "saves in the order of the forwards");
+    next = at;
+  }
+  return std::nullopt;
+}
+
+/// Puts each SAVE where the compute stream has to wait for it: before the first
+/// action that awaits it, and at the latest after the next task that takes
+/// bytes.
+void placeWaits(ExchangedSchedule &schedule) {
+  const CopyWaits waits = deriveCopyWaits(schedule.problem, schedule.schedule);
+  Schedule placed;
+  placed.reserve(schedule.schedule.numActions());
+  for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank) {
+    const ActionRange order = schedule.schedule.rank(rank);
+    const int64_t first = schedule.schedule.rankBegin(rank);
+    // Saves that nothing has awaited yet, and whether they end here.
+    std::vector<std::pair<Action, bool>> open;
+    const auto close = [&](const auto &isDue) {
+      llvm::erase_if(open, [&](const auto &save) {
+        if (isDue(save))
+          placed.append(save.first);
+        return isDue(save);
+      });
+    };
+    for (int64_t i = 0; i < order.size(); ++i) {
+      if (order[i].kind() == ActionKind::Save) {
+        open.emplace_back(order[i], false);
+        continue;
+      }
+      const bool takes = order[i].isTask() &&
+                         schedule.problem.costOf(order[i]).acquireBytes > 0;
+      close([&](const auto &save) {
+        const Action load(ActionKind::Load, save.first.subject,
+                          save.first.index);
+        bool isAwaited = save.second || load == order[i];
+        for (int64_t k = waits.begin[first + i]; k < waits.begin[first + i + 1];
+             ++k)
+          isAwaited |= order[waits.awaited[size_t(k)] - first] == save.first;
+        return isAwaited;
+      });
+      placed.append(order[i]);
+      for (auto &save : open)
+        save.second |= takes;
+    }
+    placed.endRank();
+  }
+  placed.linkOrders = schedule.schedule.linkOrders;
+  schedule.schedule = std::move(placed);
+}
+
+/// The nodes of copies, and notes on what Primus does with them.
+std::optional<Fault> takeCopies(ExchangedSchedule &schedule,
+                                std::vector<std::string> &notes) {
+  const Problem &problem = schedule.problem;
+  if (!schedule.schedule.hasCopies())
+    return std::nullopt;
+  for (int32_t rank = 0; rank < problem.numRanks(); ++rank)
+    if (std::optional<Fault> fault =
+            checkCopies(problem, schedule.schedule.rank(rank), rank))
+      return fault;
+  Problem inOneStream = problem;
+  inOneStream.hostMemory.links.resize(problem.numRanks());
+  for (std::optional<HostLink> &link : inOneStream.hostMemory.links) {
+    link = link.value_or(HostLink());
+    link->isHalf = true;
+  }
+  const Simulation both = simulate(inOneStream, schedule.schedule);
+  if (!both.complete)
+    return fail("the ranks would wait for each other with one copy at a time, "
+                "as Primus makes them");
+  std::vector<std::string> bytes;
+  for (int32_t stage = 0; stage < problem.numStages(); ++stage)
+    if (problem.hostMemory.mayCopy(stage))
+      bytes.push_back(
+          std::to_string(problem.cost(stage, ActionKind::Save).releaseBytes) +
+          " of " +
+          std::to_string(
+              problem.cost(stage, ActionKind::Forward).acquireBytes) +
+          " bytes in stage " + std::to_string(stage));
+  notes.push_back("offload_ops of Primus' configuration decides what leaves; "
+                  "this schedule assumes " +
+                  llvm::join(bytes, ", "));
+  if (schedule.hasTimes)
+    notes.push_back(
+        "Primus copies in one stream: predicted " +
+        std::to_string(both.makespanNs) + " ns, and " +
+        std::to_string(simulate(problem, schedule.schedule).makespanNs) +
+        " ns with the host links as they are stated");
+  placeWaits(schedule);
+  return std::nullopt;
 }
 
 void writeTable(const ExchangedSchedule &schedule, llvm::raw_ostream &os) {
@@ -82,6 +208,8 @@ std::optional<Fault> write(const ExchangedSchedule &given,
     renameToAscend(schedule, notes);
   }
   noteSharedWeight(schedule, notes);
+  if (std::optional<Fault> fault = takeCopies(schedule, notes))
+    return fault;
   os << "# A schedule of " << countOf(problem.numStages(), "stage") << " and "
      << countOf(problem.microbatches, "micro-batch") << " on "
      << countOf(problem.numRanks(), "rank") << ", for Primus.\n"
@@ -130,19 +258,33 @@ class RondoSchedule(PipelineScheduleAlgo):
         return PLACES[LAST][0]
 
     def generate_schedule_table(self):
-        rows = []
-        for order in ORDERS:
+        rows, copies = [], {}
+        for rank, order in enumerate(ORDERS):
             rows.append([])
+            before = []
             for word in order.split():
                 stage, kind, microbatch = re.fullmatch(r"(\d+)([A-Z]+)(\d+)", word).groups()
-                rows[-1].append(
-                    SchedulerNode(
-                        func_type=FuncType[kind],
-                        mini_batch=int(microbatch),
-                        chunk=PLACES[int(stage)][1],
-                    )
+                key = (FuncType[kind], int(microbatch), PLACES[int(stage)][1])
+                node = SchedulerNode(func_type=key[0], mini_batch=key[1], chunk=key[2])
+                if kind in ("O", "R"):
+                    before.append(node)
+                    continue
+                if f"{stage}O{microbatch}" in order.split() and kind == "F":
+                    node.args = {"should_offload": True}
+                rows[-1].append(node)
+                copies[(rank, *key)], before = before, []
+        table = self.add_communication_nodes(rows)
+        return [
+            [
+                node
+                for task in row
+                for node in (
+                    *copies.get((rank, task.func_type, task.mini_batch, task.chunk), ()),
+                    task,
                 )
-        return self.add_communication_nodes(rows)
+            ]
+            for rank, row in enumerate(table)
+        ]
 
 
 schedule_table_factory.pp_algorithm_map["rondo"] = RondoSchedule
@@ -164,5 +306,6 @@ Exporter exchange::primusExporter() {
           {"fuse", "backward", "ascending"},
           write,
           /*hasWindows=*/false,
-          "Primus' schedules"};
+          "Primus' schedules",
+          /*hasCopies=*/true};
 }

@@ -25,7 +25,7 @@ static constexpr double margin = 1e-9;
 
 MemoryBound::MemoryBound(const MemoryBoundInput &input)
     : chain(input.chain), mayKeep(input.mayKeep),
-      mayRecompute(input.mayRecompute) {
+      mayRecompute(input.mayRecompute), hostNsPerByte(input.hostNsPerByte) {
   samples = static_cast<int32_t>(std::max<int64_t>(1, chain.samples));
   most = std::min(samples, chain.numDevices());
   int64_t fastest = 100;
@@ -111,6 +111,16 @@ MemoryBound::kindsFor(double ns) const {
   return kinds;
 }
 
+/// The least time that the activations of a layer are on the device before its
+/// I, on average over bytes, if it keeps them for `pathNs`.
+double MemoryBound::heldNs(double pathNs) const {
+  const double onceNs = double(samples / most) * heldBytes * hostNsPerByte;
+  if (!std::isfinite(onceNs))
+    return pathNs;
+  return pathNs < 4 * onceNs ? pathNs - pathNs * pathNs / (8 * onceNs)
+                             : 2 * onceNs;
+}
+
 /// Removes kinds that others can stand in for, with no more devices.
 void MemoryBound::removeWorse(std::vector<Kind> &kinds) {
   auto standsIn = [](const Kind &a, const Kind &b) {
@@ -179,10 +189,11 @@ MemoryBound::bucketsFor(const std::vector<Kind> &kinds) const {
     const double after = double(count - end);
     Bucket &bucket = buckets.emplace_back();
     bucket.layers = double(end - first);
-    bucket.pathNs = least * otherAfter[end - 1] +
-                    (ofLayer.forwardNs + ofLayer.inputGradNs) *
-                        leastSamples(sizes, after,
-                                     chain.numDevices() - fewest * double(end));
+    bucket.pathNs =
+        heldNs(least * otherAfter[end - 1] +
+               (ofLayer.forwardNs + ofLayer.inputGradNs) *
+                   leastSamples(sizes, after,
+                                chain.numDevices() - fewest * double(end)));
     bucket.earlyNs =
         least * (otherBefore[first] + double(first) * ofLayer.forwardNs);
   }

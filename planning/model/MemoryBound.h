@@ -8,6 +8,7 @@
 #include "planning/model/LeastTimes.h"
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct MemoryBoundInput {
   /// no others.
   const std::vector<bool> &counts;
   bool mayKeep = true, mayRecompute = true;
+  /// Time of a byte on its way to the host or back, at least. Infinity:
+  /// activations cannot be copied.
+  double hostNsPerByte = std::numeric_limits<double>::infinity();
 };
 
 /// A lower bound of the time of an iteration that counts the recomputation that
@@ -43,6 +47,13 @@ struct MemoryBoundInput {
 ///      Summed over time (Little's law), these bytes are at most T times what
 ///      state and scratch leave of the memory. So are those of each layer of R
 ///      for its I alone.
+///
+/// If activations can be copied to the host, a layer of K may be away in
+/// between. Of its h bytes, let o be copied, at u ns for each. They are on the
+/// device for at least o u each way, and the others for the path p: in the mean
+/// for at least min over o of (2 u o^2 + (h - o) p) / h, which is p - p^2 / (8
+/// h u) for p <= 4 h u and 2 h u otherwise. It takes the place of the path in
+/// (3), for one sample in each layer.
 ///
 /// A path takes the F and I of the layers on it; W and messages are left out,
 /// and each layer has at least floor(samples / n) samples. A linear program
@@ -84,6 +95,7 @@ private:
   std::optional<Kind> kindOf(int32_t devices, int32_t kept, int32_t recomputed,
                              double ns) const;
   std::optional<std::vector<Kind>> kindsFor(double ns) const;
+  double heldNs(double pathNs) const;
   static void removeWorse(std::vector<Kind> &kinds);
   std::vector<Bucket> bucketsFor(const std::vector<Kind> &kinds) const;
   double leastDevices(const std::vector<Kind> &kinds,
@@ -96,6 +108,7 @@ private:
   /// Least figures of any counted layer, per sample.
   LeastTimes ofLayer;
   double heldBytes = 0, stateBytes = 0;
+  double hostNsPerByte;
   /// [counted layer]: the layers before and after it that are not counted, on
   /// the path of a micro-batch with one sample in each.
   std::vector<double> otherBefore, otherAfter;

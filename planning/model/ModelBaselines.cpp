@@ -22,14 +22,14 @@ static bool isRather(const PlanTrial &trial, const PlanTrial &best) {
 static std::optional<PlanTrial>
 tryBaseline(const ModelSpace &space, const Baseline &baseline, int64_t samples,
             const std::vector<bool> &recomputes) {
-  const Result<ChainProblem> chain = space.chain(samples, recomputes);
+  const Result<ChainProblem> chain = space.chain(samples, {recomputes});
   if (!chain)
     return {};
   const BaselinePlan found = baseline.plan(*chain, PlanEvaluator::OneFOneB);
   if (!found.plan)
     return {};
-  Result<LaidPlan> laid =
-      space.make(modelPlanOf(*found.plan, samples, chain->samples, recomputes));
+  Result<LaidPlan> laid = space.make(
+      modelPlanOf(*found.plan, samples, chain->samples, {recomputes}));
   if (!laid)
     return {};
   return tryPlan(std::move(*laid), {*parseFamily("1f1b")});

@@ -22,11 +22,14 @@ static int64_t memoryBoundNs(const ModelSpace &space,
                              int64_t samples, int64_t leastNs,
                              int64_t knownNs) {
   const Result<ChainProblem> chain =
-      space.chain(samples, std::vector<bool>(space.layers));
+      space.chain(samples, {std::vector<bool>(space.layers)});
   const std::vector<LeastTimes> times = space.leastTimes(samples);
   const MemoryBound bound({*chain, times, space.mayRecompute,
                            options.recompute != RecomputeChoice::All,
-                           options.recompute != RecomputeChoice::None});
+                           options.recompute != RecomputeChoice::None,
+                           options.mayOffload
+                               ? space.hostNsPerByte
+                               : std::numeric_limits<double>::infinity()});
   if (!bound.mayTake(double(knownNs)))
     return knownNs;
   return static_cast<int64_t>(bound.find(double(leastNs), double(knownNs), [&] {
@@ -41,7 +44,7 @@ ModelBound rondo::boundOf(const ModelSpace &space,
   // only a bound that is not lower.
   std::vector<std::pair<int64_t, int64_t>> sizes;
   for (int64_t samples : microbatchSizes(space, options))
-    if (space.chain(samples, std::vector<bool>(space.layers)))
+    if (space.chain(samples, {std::vector<bool>(space.layers)}))
       sizes.emplace_back(static_cast<int64_t>(workOfAllNs(space, samples)),
                          samples);
   ModelBound bound;

@@ -12,7 +12,8 @@ namespace rondo {
 
 struct ModelBound {
   int64_t ns = 0;
-  /// Whether it counts the recomputation that memory forces (MemoryBound);
+  /// Whether it counts what memory forces (MemoryBound): recomputation, or
+  /// copies where these are possible;
   /// otherwise all ranks work without a pause.
   bool countsRecomputation = false;
 };

@@ -33,7 +33,7 @@ constexpr size_t maxRefined = 4;
 constexpr int32_t maxFits = 6;
 /// The most that a schedule may lack, as a part of the activations it holds,
 /// for a search to find another that fits.
-constexpr double hopefulExcess = 1. / 16;
+constexpr double hopefulExcess = 1. / 16, hopefulWithCopies = 1. / 4;
 /// Plans that take more than this multiple of the best plan's time are dropped.
 constexpr double slowest = 1.5;
 /// Number of plans that lack memory, and of sizes of micro-batches, that are
@@ -53,7 +53,7 @@ public:
 private:
   struct Proposal {
     int64_t samples = 0;
-    std::vector<bool> recomputes;
+    KeptLayers layers;
     double until = 0;
   };
   bool isOver(double part = 1) const { return limits.isOver(part); }
@@ -65,6 +65,7 @@ private:
                : static_cast<int64_t>(double(result.plans.front().timeNs) *
                                       slowest);
   }
+  bool mayOffload() const { return space.mayOffload() && options.mayOffload; }
   void proposeAll();
   std::vector<ModelPlan> leanPlans() const;
   void fitOneByOne();
@@ -88,7 +89,8 @@ private:
   const PlanTrial *offer(const ModelPlan &plan);
   void noteHopeful(const PlanTrial &trial);
   void refine();
-  void relieve(const PlanTrial &trial);
+  void relieve(const PlanTrial &trial, bool offloads);
+  void offerCopies();
   const RecomputeCosts *costsOf(int64_t samples);
   /// Offers a plan, and then others that recompute what the one before lacks,
   /// as long as they may be faster than the best.
@@ -137,8 +139,14 @@ const PlanTrial *Planner::offer(const ModelPlan &plan) {
     result.refused.emplace_back(plan.samples, describe(made.fault()));
     return nullptr;
   }
+  ModelPlan withoutCopies = plan;
+  withoutCopies.offloads = false;
+  if (plan.offloads && !made->problem.hostMemory.hasCopies())
+    return offer(withoutCopies);
   PlanTrial trial = tryPlan(std::move(*made), allFamilies(), ceilingNs());
   ++result.tried;
+  if (plan.offloads && trial.fits() && !trial.schedule->hasCopies())
+    return offer(withoutCopies);
   seen.back().misfits = trial.misfits;
   seen.back().missingBytes = trial.missingBytes;
   noteHopeful(trial);
@@ -164,7 +172,8 @@ void Planner::noteHopeful(const PlanTrial &trial) {
     for (size_t group = 0; group < misfit.excessBytes.size(); ++group)
       most = std::max(most, double(misfit.excessBytes[group]) /
                                 double(misfit.heldBytes[group]));
-    if (most > hopefulExcess || misfit.timeNs >= hopefulNs)
+    if (most > (trial.laid.plan.offloads ? hopefulWithCopies : hopefulExcess) ||
+        misfit.timeNs >= hopefulNs)
       continue;
     hopefulNs = misfit.timeNs;
     hopeful.emplace();
@@ -185,8 +194,7 @@ static bool isRoomy(const PlanTrial &trial) {
 /// Plans stages and replicas for one size of micro-batches; again with less
 /// memory if the plan does not fit.
 bool Planner::propose(const Proposal &proposal) {
-  Result<ChainProblem> made =
-      space.chain(proposal.samples, proposal.recomputes);
+  Result<ChainProblem> made = space.chain(proposal.samples, proposal.layers);
   if (!made) {
     result.refused.emplace_back(proposal.samples, describe(made.fault()));
     return false;
@@ -194,7 +202,7 @@ bool Planner::propose(const Proposal &proposal) {
   auto &chain = *made;
   if (!options.begins.empty()) {
     offer(planOfCut(chain, {proposal.samples, options.begins,
-                            options.givenChunks, proposal.recomputes}));
+                            options.givenChunks, proposal.layers}));
     return false;
   }
   bool hasRoom = false;
@@ -210,7 +218,7 @@ bool Planner::propose(const Proposal &proposal) {
           return std::nullopt;
         }
         const ModelPlan plan = modelPlanOf(*found.plan, proposal.samples,
-                                           chain.samples, proposal.recomputes);
+                                           chain.samples, proposal.layers);
         const bool wasSeen = findSeen(plan);
         const PlanTrial *trial = offer(plan);
         if (trial && trial->fits()) {
@@ -242,12 +250,14 @@ void Planner::proposeAll() {
     if (isOver(proposalsEnd) && result.tried > 0)
       return;
     bool hasRoom = false;
+    const std::vector<bool> none(space.layers);
     if (options.recompute != RecomputeChoice::All)
-      hasRoom =
-          propose({samples, std::vector<bool>(space.layers), ended + share});
+      hasRoom = propose({samples, {none}, ended + share});
+    if (mayOffload() && options.recompute != RecomputeChoice::All && !hasRoom)
+      propose({samples, {none, true}, ended + 1.5 * share});
     ended += 2 * share;
     if (canRecompute && !hasRoom)
-      propose({samples, space.mayRecompute, ended});
+      propose({samples, {space.mayRecompute}, ended});
   }
 }
 
@@ -280,12 +290,12 @@ std::vector<ModelPlan> Planner::leanPlans() const {
         continue;
       const std::vector<bool> again =
           recomputes ? space.mayRecompute : std::vector<bool>(space.layers);
-      const Result<ChainProblem> chain = space.chain(samples, again);
+      const Result<ChainProblem> chain = space.chain(samples, {again});
       if (!chain || chain->memoryBytes == 0)
         continue;
       for (const ChainPlan &plan :
            fittingPlans(*chain, leastMemoryBytes(*chain), deviceOrders(*chain)))
-        plans.push_back(modelPlanOf(plan, samples, chain->samples, again));
+        plans.push_back(modelPlanOf(plan, samples, chain->samples, {again}));
     }
   return plans;
 }
@@ -320,8 +330,9 @@ void Planner::fitOneByOne() {
 /// Lets as many of the last stages as memory allows keep their activations,
 /// since they have fewer micro-batches in flight. Then plans again with the
 /// layers that still recompute.
-void Planner::relieve(const PlanTrial &trial) {
+void Planner::relieve(const PlanTrial &trial, bool offloads) {
   ModelPlan plan = trial.laid.plan;
+  plan.offloads = offloads;
   int32_t kept = 0, tooMany = static_cast<int32_t>(plan.stages.size()) + 1;
   auto relieved = [&](int32_t stages) {
     ModelPlan other = plan;
@@ -342,15 +353,36 @@ void Planner::relieve(const PlanTrial &trial) {
       tooMany = middle;
   }
   if (kept > 0)
-    propose({plan.samples, relieved(kept).recomputes, refinementEnd});
+    propose(
+        {plan.samples, {relieved(kept).recomputes, offloads}, refinementEnd});
+}
+
+/// The best plans with copies in place of recomputation, and with both: layers
+/// recompute as far as copies do not suffice.
+void Planner::offerCopies() {
+  std::vector<ModelPlan> best;
+  for (const PlanTrial &trial : result.plans)
+    if (best.size() < maxRefined)
+      best.push_back(trial.laid.plan);
+  for (ModelPlan &plan : best) {
+    if (isOver(refinementEnd))
+      return;
+    plan.offloads = true;
+    plan.recomputes.assign(space.layers, false);
+    if (options.recompute == RecomputeChoice::Auto)
+      offerUntilFitting(plan);
+    else
+      offer(plan);
+  }
 }
 
 const RecomputeCosts *Planner::costsOf(int64_t samples) {
   auto [place, isNew] = recomputeCosts.try_emplace(samples);
   if (isNew) {
     Result<ChainProblem> kept =
-        space.chain(samples, std::vector<bool>(space.layers));
-    Result<ChainProblem> recomputed = space.chain(samples, space.mayRecompute);
+        space.chain(samples, {std::vector<bool>(space.layers)});
+    Result<ChainProblem> recomputed =
+        space.chain(samples, {space.mayRecompute});
     if (kept && recomputed)
       place->second = {std::move(*kept), std::move(*recomputed)};
   }
@@ -361,8 +393,9 @@ void Planner::offerUntilFitting(ModelPlan plan) {
   const RecomputeCosts *costs = costsOf(plan.samples);
   for (int32_t round = 0; costs && round < maxFits; ++round) {
     offer(plan);
-    std::optional<ModelPlan> next = recomputeMore(
-        plan, findSeen(plan)->misfits, *costs, result.plans.front().timeNs);
+    const Seen *tried = findSeen(plan);
+    std::optional<ModelPlan> next = recomputeMore(plan, tried->misfits, *costs,
+                                                  result.plans.front().timeNs);
     if (!next || isOver(refinementEnd))
       return;
     plan = std::move(*next);
@@ -393,7 +426,7 @@ void Planner::refine() {
       best.push_back(trial.laid.plan);
   for (const ModelPlan &plan : best) {
     const Result<ChainProblem> chain =
-        space.chain(plan.samples, plan.recomputes);
+        space.chain(plan.samples, {plan.recomputes, plan.offloads});
     for (int32_t chunks :
          options.begins.empty() ? options.chunks : std::vector<int32_t>())
       for (bool isV : {false, true}) {
@@ -405,6 +438,8 @@ void Planner::refine() {
           offer(cut->plan);
       }
   }
+  if (mayOffload() && options.recompute != RecomputeChoice::All)
+    offerCopies();
   if (options.recompute != RecomputeChoice::Auto)
     return;
   std::vector<PlanTrial> heavy;
@@ -418,8 +453,9 @@ void Planner::refine() {
       heavy.front().laid.plan == result.plans.front().laid.plan)
     offerFittingChunks(heavy.front().laid.plan);
   for (const PlanTrial &trial : heavy)
-    if (!isOver(refinementEnd))
-      relieve(trial);
+    for (const bool offloads : {false, true})
+      if ((mayOffload() || !offloads) && !isOver(refinementEnd))
+        relieve(trial, offloads);
 }
 
 /// Limits of a search in a part of the time that is left; nothing if none is.
@@ -487,7 +523,7 @@ void Planner::offerFastest() {
   for (int64_t samples : microbatchSizes(space, options))
     if (!isOver())
       offer(modelPlanOf({{0, space.layers, {space.fastestRank}}}, samples,
-                        /*maxReplicas=*/1, std::vector<bool>(space.layers)));
+                        /*maxReplicas=*/1, {std::vector<bool>(space.layers)}));
 }
 
 ModelPlannerResult Planner::run() {

@@ -25,6 +25,8 @@ struct ModelPlannerOptions {
   /// an iteration; empty: all divisors.
   std::vector<int64_t> microbatchSamples;
   RecomputeChoice recompute = RecomputeChoice::Auto;
+  /// Whether activations may be copied to the host (ModelSpace::mayOffload).
+  bool mayOffload = true;
   /// Numbers of stages per group of ranks to try, each 2 or more, in addition
   /// to one stage. Two stages are tried in a loop and in a V.
   std::vector<int32_t> chunks = {2, 4};
@@ -64,7 +66,9 @@ struct ModelPlannerResult {
 /// proposals. If a plan does not fit, the chain planner runs again with less
 /// memory. Then cuts the best plans into chunks, removes recomputation where
 /// memory allows it and plans again with the rest, and searches better
-/// schedules. If the best plan recomputes, also tries zigzags (Zigzag.h).
+/// schedules. If activations may be copied to the host, does so for plans that
+/// copy instead of recomputing, and for plans that do both. If the best plan
+/// recomputes, also tries zigzags (Zigzag.h).
 ModelPlannerResult planModel(const ModelSpace &space,
                              const ModelPlannerOptions &options);
 
@@ -77,7 +81,7 @@ std::vector<int64_t> microbatchSizes(const ModelSpace &space,
 /// stage has at most `maxReplicas` ranks, 1 to `microbatchSamples`; further
 /// ranks stay idle.
 ModelPlan modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
-                      int64_t maxReplicas, std::vector<bool> recomputes);
+                      int64_t maxReplicas, KeptLayers layers);
 
 /// Stages that are given, for micro-batches of `samples`.
 struct CutStages {
@@ -85,7 +89,7 @@ struct CutStages {
   /// The first layer of each stage.
   const std::vector<int32_t> &begins;
   int32_t chunks = 1;
-  const std::vector<bool> &recomputes;
+  const KeptLayers &layers;
 };
 /// The stages, each on the number of ranks that the cluster has for it.
 ModelPlan planOfCut(const ChainProblem &chain, const CutStages &cut);

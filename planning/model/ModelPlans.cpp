@@ -31,11 +31,11 @@ int32_t ModelPlan::numRanks() const {
 }
 
 ModelPlan rondo::modelPlanOf(const ChainPlan &chain, int64_t microbatchSamples,
-                             int64_t maxReplicas,
-                             std::vector<bool> recomputes) {
+                             int64_t maxReplicas, KeptLayers layers) {
   ModelPlan plan;
   plan.samples = microbatchSamples;
-  plan.recomputes = std::move(recomputes);
+  plan.recomputes = std::move(layers.recomputes);
+  plan.offloads = layers.offloads;
   for (const ChainStage &stage : chain) {
     ChainStage &added = plan.stages.emplace_back();
     added.first = stage.first;
@@ -56,7 +56,8 @@ ModelPlan rondo::planOfCut(const ChainProblem &chain, const CutStages &cut) {
   const std::vector<int32_t> order = deviceOrders(chain).front();
   ModelPlan plan;
   plan.samples = cut.samples;
-  plan.recomputes = cut.recomputes;
+  plan.recomputes = cut.layers.recomputes;
+  plan.offloads = cut.layers.offloads;
   plan.chunks = cut.chunks;
   for (int32_t s = 0; s < stages; ++s) {
     const auto begin = order.begin() + (s % groups) * ranks;
@@ -143,6 +144,7 @@ rondo::inChunks(const ModelPlan &plan, const ChainProblem &chain,
   ModelPlan &result = chunked.plan;
   result.samples = plan.samples;
   result.recomputes = plan.recomputes;
+  result.offloads = plan.offloads;
   result.chunks = chunks;
   result.isV = placed.isV;
   for (int32_t stage = 0; stage < stages; ++stage)

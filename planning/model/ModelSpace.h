@@ -8,7 +8,9 @@
 #include "planning/chain/ChainProblem.h"
 #include "planning/model/LeastTimes.h"
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,9 @@ struct ModelPlan {
   std::vector<ChainStage> stages;
   /// [layer]: whether its forward runs again before its backward.
   std::vector<bool> recomputes;
+  /// Whether the activations of the other layers may be copied to the host, on
+  /// devices that have a link to it.
+  bool offloads = false;
   /// Stages of each group; two are in a loop or, if `isV`, in a V. 0: groups
   /// have different numbers (Zigzag.h).
   int32_t chunks = 1;
@@ -40,7 +45,7 @@ struct ModelPlan {
 
 inline bool operator==(const ModelPlan &a, const ModelPlan &b) {
   return a.samples == b.samples && a.stages == b.stages &&
-         a.recomputes == b.recomputes;
+         a.recomputes == b.recomputes && a.offloads == b.offloads;
 }
 
 /// A plan with its costs and buffers, in the form of the simulator and of
@@ -55,6 +60,15 @@ struct LaidPlan {
   PlanFigures figures;
 };
 
+/// The treatment of activations in the problem of a chain planner.
+struct KeptLayers {
+  /// [layer]
+  std::vector<bool> recomputes;
+  /// Layers that do not recompute hold the part of their activations that the
+  /// host link is too slow to copy away and back while they work: an estimate.
+  bool offloads = false;
+};
+
 /// All plans of one model on one cluster.
 struct ModelSpace {
   std::string name;
@@ -66,11 +80,15 @@ struct ModelSpace {
   int64_t samples = 0;
   /// [layer]: whether recomputation is worthwhile.
   std::vector<bool> mayRecompute;
+  /// Time of a byte on the fastest link of a device to its host, in one
+  /// direction; infinity: no device may copy to its host.
+  double hostNsPerByte = std::numeric_limits<double>::infinity();
+  bool mayOffload() const { return std::isfinite(hostNsPerByte); }
   /// The chain planner's problem for micro-batches of `microbatchSamples`
   /// samples, a divisor of `samples`. ChainProblem::samples is the maximum
   /// number of replicas of a stage.
   std::function<Result<ChainProblem>(int64_t microbatchSamples,
-                                     const std::vector<bool> &recomputes)>
+                                     const KeptLayers &layers)>
       chain;
   /// A lower bound of the time, in ns, that the layers take for such a
   /// micro-batch on the slowest device, however its samples are shared.

@@ -25,7 +25,12 @@ static SearchResult runOnGroups(const RunSearch &run, const Problem &problem,
   return found;
 }
 
-void rondo::searchOrder(PlanTrial &trial, const SearchOptions &options) {
+void rondo::searchOrder(PlanTrial &trial, const SearchOptions &limits) {
+  SearchOptions options = limits;
+  // Problems of groups have no copies.
+  if (trial.fits() && trial.schedule->hasCopies() &&
+      !RankGroups::areNeeded(trial.laid.problem))
+    options.starts.push_back(*trial.schedule);
   SearchResult found =
       searchPlan(trial.laid.figures, trial.laid.problem, options,
                  [](const Problem &problem, const SearchOptions &ofRun) {

@@ -3,6 +3,7 @@
 
 #include "planning/model/PlanTrial.h"
 
+#include "planning/FitLoop.h"
 #include "planning/PlanArenas.h"
 #include "planning/PlanCandidates.h"
 #include "schedule/families/Replicas.h"
@@ -17,6 +18,10 @@ using namespace rondo;
 /// have more than maxActionsOfSeveral actions.
 static constexpr int32_t maxProved = 3;
 static constexpr int64_t maxActionsOfSeveral = 50000;
+/// The number of schedules of a plan that get copies, and how often each does:
+/// again if its programs do not fit.
+static constexpr int32_t maxCopied = 6;
+static constexpr int64_t maxCopyAttempts = 4;
 
 namespace {
 
@@ -129,6 +134,10 @@ void PlanTrial::noteShortage(const std::vector<int64_t> &excessBytes,
 
 bool PlanTrial::improve(Schedule other, std::string name) {
   ProvedPrograms proved = provePrograms(laid.figures, laid.problem, other);
+  return take(std::move(other), std::move(name), std::move(proved));
+}
+
+bool PlanTrial::take(Schedule other, std::string name, ProvedPrograms proved) {
   if (proved.fault) {
     std::vector<int64_t> excess;
     if (proved.isOverCap())
@@ -147,11 +156,60 @@ bool PlanTrial::improve(Schedule other, std::string name) {
     return false;
   schedule = std::move(other);
   family = std::move(name);
+  isOwnOrder = family.empty();
   timeNs = proved.iterationNs;
   arenaBytes = std::move(proved.arenaBytes);
+  hostBytes = std::move(proved.pipeline.hostArenaBytes);
   missingBytes = 0;
   reason.clear();
   return true;
+}
+
+std::optional<Misfit> PlanTrial::improveByCopies(const Schedule &plain,
+                                                 const std::string &choice,
+                                                 OffloadOptions::Pairs pairs,
+                                                 int64_t ceilingNs) {
+  using Caps = std::vector<int64_t>;
+  const Problem &problem = laid.problem;
+  Problem lowered = problem;
+  std::optional<Misfit> misfit;
+  lowerUntilFitting(
+      problem.memoryCaps, maxCopyAttempts, [](int64_t) { return false; },
+      [&](int64_t number, const Caps &caps) -> std::optional<Caps> {
+        lowered.memoryCaps = caps;
+        Schedule copied = withCopies(lowered, plain, {pairs, 0});
+        Simulation run;
+        const std::optional<Fault> fault =
+            checkAndSimulate(problem, copied, run);
+        if (fault && fault->rule != Rule::Memory) {
+          reason = describe(*fault, problem);
+          return std::nullopt;
+        }
+        std::vector<int64_t> excess =
+            excessOver(problem.memoryCaps, run.peakBytes);
+        misfit = {choice + ":" + offloadName + "=" +
+                      offloadWords[static_cast<int>(pairs)],
+                  run.makespanNs, byGroup(laid.plan, run.peakBytes),
+                  byGroup(laid.plan, excess)};
+        if (fault || !copied.hasCopies() || run.makespanNs > ceilingNs)
+          return std::nullopt;
+        ProvedPrograms proved = provePrograms(laid.figures, problem, copied);
+        if (proved.isOverCap()) {
+          excess = excessOver(laid.figures.devices, proved.arenaBytes);
+          misfit->excessBytes = byGroup(laid.plan, excess);
+          Caps next = caps;
+          for (size_t rank = 0; rank < next.size(); ++rank)
+            next[rank] = next[rank] == noMemoryCap
+                             ? noMemoryCap
+                             : std::max<int64_t>(0, next[rank] - excess[rank]);
+          return next;
+        }
+        if (take(std::move(copied), misfit->family, std::move(proved)))
+          isOwnOrder = number > 0;
+        misfit.reset();
+        return std::nullopt;
+      });
+  return misfit;
 }
 
 PlanTrial rondo::tryPlan(LaidPlan laid,
@@ -169,7 +227,7 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
   const Problem ofGroups = groups.groupProblem();
   std::string reason;
   std::vector<Written> all = writeAll(problem, ofGroups, choices, reason);
-  int32_t proved = 0;
+  int32_t proved = 0, copied = 0;
   for (Written &written : all) {
     const int64_t missing = largestOf(written.excessBytes);
     if (missing > 0) {
@@ -182,6 +240,26 @@ PlanTrial rondo::tryPlan(LaidPlan laid,
         trial.misfits.push_back({written.family, written.judged.objective,
                                  written.judged.simulation.peakBytes,
                                  written.excessBytes});
+      if (!problem.hostMemory.hasCopies() || copied == maxCopied ||
+          written.judged.objective > ceilingNs ||
+          written.judged.schedule.numActions() > maxActionsOfSeveral)
+        continue;
+      ++copied;
+      const Schedule plain = groups.spread(written.judged.schedule);
+      // A few copies may not suffice where many do.
+      for (const OffloadOptions::Pairs pairs :
+           {OffloadOptions::Pairs::Fit, OffloadOptions::Pairs::All}) {
+        std::optional<Misfit> misfit =
+            trial.improveByCopies(plain, written.family, pairs, ceilingNs);
+        if (!misfit) {
+          proved += trial.fits();
+          break;
+        }
+        if (!trial.fits())
+          trial.misfits.push_back(std::move(*misfit));
+      }
+      if (proved >= maxProved)
+        break;
       continue;
     }
     if (written.judged.objective > ceilingNs) {

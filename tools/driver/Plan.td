@@ -16,6 +16,9 @@ defm microbatch_samples : List<"microbatch-samples", "",
 defm recompute : Choice<"recompute", "auto,none,all",
   "which blocks run their forward again: as few as memory asks for, none or "
   "all (default auto)">;
+defm offload : Choice<"offload", "auto,none",
+  "whether activations may be copied to the host, on devices with a host_link, "
+  "where memory asks for it (default auto)">;
 defm chunks : List<"chunks", "",
   "stages of a rank to try in addition to one, such as 2 (default 2,4)">;
 defm cut : List<"cut", "",

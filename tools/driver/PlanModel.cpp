@@ -139,6 +139,7 @@ int readRequest(const Arguments &arguments, Request &request) {
   options.recompute = recompute == "none"  ? RecomputeChoice::None
                       : recompute == "all" ? RecomputeChoice::All
                                            : RecomputeChoice::Auto;
+  options.mayOffload = arguments.text("offload", "auto") == "auto";
   options.seed = arguments.number("seed", 0);
   options.effort = arguments.number("effort", 0);
   request.timeLimitMs = arguments.number(
@@ -228,7 +229,7 @@ mlir::OwningOpRef<mlir::ModuleOp> moduleOf(pipe::PlanOp chosen,
                                            const PlanTrial &best) {
   auto [module, plan] = pipe::moduleOfPlan(chosen, "plan", chosen.getModel());
   pipe::dropStageFigures(plan);
-  if (!best.family.empty())
+  if (!best.isOwnOrder)
     pipe::addSchedule(plan, "schedule", best.family);
   else if (failed(pipe::addSchedule(plan, "schedule", *best.schedule,
                                     best.laid.problem)))
@@ -301,7 +302,10 @@ void reportSummary(const ModelPlannerResult &result,
   outs() << "best: " << formatNs(best.timeNs) << "; no plan takes less than "
          << formatNs(result.lowerBoundNs)
          << (result.boundCountsRecomputation
-                 ? ", with the recomputation that memory forces ("
+                 ? best.hostBytes.empty()
+                       ? ", with the recomputation that memory forces ("
+                       : ", with the recomputation or copies that memory "
+                         "forces ("
                  : ", all devices at work throughout (")
          << gapText(best.timeNs <= result.lowerBoundNs, best.timeNs,
                     result.lowerBoundNs)

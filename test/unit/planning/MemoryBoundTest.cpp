@@ -24,6 +24,8 @@ struct Example {
   std::vector<LeastTimes> times;
   std::vector<bool> counts;
   int64_t heldBytes = 0;
+  /// Infinity: no copies to the host.
+  double hostNsPerByte = std::numeric_limits<double>::infinity();
 
   Example(int32_t layers, int32_t devices, int32_t microbatches,
           int64_t samples)
@@ -49,7 +51,8 @@ struct Example {
     return work * chain.microbatches / chain.numDevices();
   }
   MemoryBound bound(bool mayKeep = true, bool mayRecompute = true) const {
-    return MemoryBound({chain, times, counts, mayKeep, mayRecompute});
+    return MemoryBound(
+        {chain, times, counts, mayKeep, mayRecompute, hostNsPerByte});
   }
 };
 
@@ -149,9 +152,16 @@ private:
         }
       }
       const auto stage = static_cast<int32_t>(s);
+      const int64_t copyNs =
+          std::isfinite(example.hostNsPerByte)
+              ? std::llround(double(held - restored) * example.hostNsPerByte)
+              : 0;
       problem.setStageCost(stage, std::llround(sum.forwardNs),
                            std::llround(sum.inputGradNs),
                            std::llround(sum.weightGradNs), held, 0);
+      if (std::isfinite(example.hostNsPerByte) && held > restored)
+        problem.setCopies(
+            stage, {held - restored, LoadBefore::InputGrad, copyNs, copyNs});
       if (restored == 0)
         continue;
       problem.setRecomputation(stage, Recomputation::FromCheckpoint,
@@ -232,6 +242,43 @@ TEST(MemoryBound, NoPlanOfSmallModelsIsFaster) {
   // Not a bound that says nothing.
   EXPECT_GE(solved, 40);
   EXPECT_GE(higher, 20);
+}
+
+TEST(MemoryBound, NoPlanWithCopiesIsFaster) {
+  std::mt19937 random(2);
+  auto pick = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  int32_t higher = 0, lower = 0, solved = 0;
+  for (int32_t round = 0; round < 40; ++round) {
+    Example example(3, static_cast<int32_t>(pick(2, 3)),
+                    static_cast<int32_t>(pick(4, 8)), 1);
+    const int64_t held = pick(1, 6) * mebi, state = pick(0, 4) * mebi;
+    const LeastTimes usual{double(pick(500, 2000)), double(pick(500, 2000)),
+                           double(pick(0, 2000))};
+    for (int32_t layer = 0; layer < 3; ++layer)
+      example.setLayer(layer, usual, held, state);
+    example.chain.memoryBytes = pick(1, 3) * state + pick(1, 5) * held;
+    const double withoutNs =
+        example.bound().find(example.workNs() * (1 - 1e-6), 1e6, never);
+    // A copy takes a part of the work of a layer, or several times as long.
+    example.hostNsPerByte =
+        usual.workNs() * double(pick(1, 30)) / 10 / double(held);
+    const int64_t best = EveryGroup(example).leastNs;
+    if (best == infinite)
+      continue;
+    ++solved;
+    const double bound = example.bound().find(example.workNs() * (1 - 1e-6),
+                                              2 * double(best), never);
+    EXPECT_LE(bound, double(best) * (1 + 1e-6)) << "round " << round;
+    EXPECT_LE(bound, withoutNs * 1.002) << "round " << round;
+    higher += bound > example.workNs() * 1.01;
+    lower += bound < withoutNs * 0.99;
+  }
+  EXPECT_GE(solved, 20);
+  EXPECT_GE(higher, 5);
+  // Copies count.
+  EXPECT_GE(lower, 1);
 }
 
 TEST(MemoryBound, CountsWhatLlama70BHasToRecompute) {

@@ -117,14 +117,14 @@ TEST(ChainCosts, FewestDevicesAreThoseThatTryingFinds) {
 }
 
 TEST(ModelPlans, RanksBeyondTheSamplesStayIdle) {
-  const ModelPlan plan =
-      modelPlanOf({{0, 1, {4, 2, 0}}, {1, 3, {1}}}, 2, 2, {false, true, true});
+  const ModelPlan plan = modelPlanOf({{0, 1, {4, 2, 0}}, {1, 3, {1}}}, 2, 2,
+                                     {{false, true, true}});
   ASSERT_EQ(plan.stages.size(), 2u);
   EXPECT_EQ(plan.stages[0].devices, (std::vector<int32_t>{0, 2}));
   EXPECT_EQ(plan.numRanks(), 3);
   // A stage that takes whole micro-batches has one replica.
-  const ModelPlan whole =
-      modelPlanOf({{0, 1, {4, 2, 0}}, {1, 3, {1}}}, 2, 1, {false, true, true});
+  const ModelPlan whole = modelPlanOf({{0, 1, {4, 2, 0}}, {1, 3, {1}}}, 2, 1,
+                                      {{false, true, true}});
   EXPECT_EQ(whole.stages[0].devices, (std::vector<int32_t>{0}));
   EXPECT_EQ(whole.samples, 2);
 }
@@ -135,7 +135,7 @@ TEST(ModelPlans, ChunksKeepGroupsAndBalanceThem) {
     chain.layers.push_back(chain.layers[1]);
   std::swap(chain.layers[2], chain.layers.back());
   ModelPlan plan = modelPlanOf({{0, 4, {0, 1}}, {4, 8, {2, 3}}}, 12, 12,
-                               std::vector<bool>(8));
+                               {std::vector<bool>(8)});
   const std::optional<ChunkedPlan> inLoop = inChunks(plan, chain, {2, false});
   ASSERT_TRUE(inLoop);
   const ModelPlan *looped = &inLoop->plan;

@@ -116,7 +116,7 @@ pipe.plan @all of @gpt on @lab microbatches(4) {
   ASSERT_EQ(plan.getStages().size(), 2u);
   for (StageOp stage : plan.getStages())
     EXPECT_EQ(stage.getRecomputeAttr().size(), 1u);
-  const Result<ChainProblem> chain = space.chain(2, wanted.recomputes);
+  const Result<ChainProblem> chain = space.chain(2, {wanted.recomputes});
   ASSERT_TRUE(chain);
   ASSERT_EQ(chain->layers.size(), 4u);
   // A block that recomputes keeps its input, but the one before already has.

@@ -11,7 +11,7 @@ import runpy
 import sys
 import types
 
-FuncType = enum.Enum("FuncType", ["F", "B", "W", "BW", "SF", "SB", "RF", "RB"])
+FuncType = enum.Enum("FuncType", ["F", "B", "W", "BW", "SF", "SB", "RF", "RB", "O", "R"])
 
 
 class SchedulerNode:
@@ -64,7 +64,9 @@ schedule = factory.pp_algorithm_map["rondo"](*map(int, sys.argv[2:]))
 for row in schedule.generate_schedule_table():
     words = []
     for node in row:
-        peer = "" if node.args is None else f":{node.args['peer']}.{node.args['chunk']}"
-        words.append(f"{node.chunk}{node.func_type.name}{node.mini_batch}{peer}")
+        args = node.args or {}
+        peer = f":{args['peer']}.{args['chunk']}" if "peer" in args else ""
+        away = "!" if args.get("should_offload") else ""
+        words.append(f"{node.chunk}{node.func_type.name}{node.mini_batch}{peer}{away}")
     print(" ".join(words))
 print("first", schedule.first_pp_stage_rank(), "last", schedule.last_pp_stage_rank())
