@@ -51,10 +51,22 @@ Field<T> inForms(const char *name, Number Base::*figure, UnevenText T::*uneven,
     UnevenText &own = static_cast<T *>(object)->*uneven;
     return affineTable().read(place, value, own.affine.emplace());
   };
-  field.key->differs = [differs = std::move(field.key->differs),
+  Number T::*member = figure;
+  field.key->differs = [differs = std::move(field.key->differs), member,
                         uneven](const void *object) {
-    return !(static_cast<const T *>(object)->*uneven).isStated() &&
-           differs(object);
+    const T &of = *static_cast<const T *>(object);
+    if constexpr (std::is_same_v<Number, int64_t>)
+      if (of.*member == notStated && !(of.*uneven).affine)
+        return false;
+    return (of.*uneven).affine ||
+           ((of.*uneven).byIndex.empty() && differs(object));
+  };
+  field.key->write = [write = std::move(field.key->write),
+                      uneven](llvm::json::OStream &json, const void *object) {
+    const UnevenText &own = static_cast<const T *>(object)->*uneven;
+    if (!own.affine)
+      return write(json, object);
+    json.object([&] { affineTable().write(json, *own.affine); });
   };
   return field;
 }
@@ -99,7 +111,7 @@ Field<CostText> timeInForms() {
     return read(place, value, object);
   };
   field.key->differs = [](const void *object) {
-    return !static_cast<const CostText *>(object)->unevenNs.isStated();
+    return static_cast<const CostText *>(object)->unevenNs.byIndex.empty();
   };
   return field;
 }
@@ -113,6 +125,16 @@ Field<CostText> releaseInForms() {
     cost.freesRest = value.string() == "rest";
     return cost.freesRest ? std::optional<TextFault>()
                           : read(place, value, object);
+  };
+  field.key->differs = [differs =
+                            std::move(field.key->differs)](const void *object) {
+    return static_cast<const CostText *>(object)->freesRest || differs(object);
+  };
+  field.key->write = [write = std::move(field.key->write)](
+                         llvm::json::OStream &json, const void *object) {
+    if (static_cast<const CostText *>(object)->freesRest)
+      return json.value("rest");
+    write(json, object);
   };
   return field;
 }
@@ -202,6 +224,16 @@ Field<ProblemText> sizesRow() {
         return std::optional<TextFault>();
       },
       notEmpty);
+  field.key->write = [](llvm::json::OStream &json, const void *object) {
+    json.array([&] {
+      for (const std::vector<int64_t> &sizes :
+           static_cast<const ProblemText *>(object)->sizes)
+        json.array([&] {
+          for (int64_t size : sizes)
+            json.value(size);
+        });
+    });
+  };
   return field;
 }
 

@@ -22,43 +22,49 @@ void copyRows(int64_t rows, int64_t columns, const Real *from, Real *to,
     std::copy(from + i * columns, from + (i + 1) * columns, to + i * stride);
 }
 
-/// Calls each(sample, first head, workspace) for every sample and group of
+/// Calls each(document, first head, workspace) for every document and group of
 /// `group` heads, on the threads of the rank. Each thread but one has a
 /// workspace of its own, which it keeps: allocated for each call, all its pages
 /// would be new.
 template <typename Real, typename Each>
-void forHeads(const LayerDesc &layer, int64_t group, Real *workspace,
+void forHeads(const TaskDocuments &documents, int64_t group, Real *workspace,
               const Each &each) {
-  const int64_t groups = layer.heads / group;
+  const int64_t size = documents.size;
+  const LayerDesc &layer = documents.layer;
   // Each score takes some products and an exponential.
-  const int64_t scores = layer.sequence * layer.sequence * group / 2;
-  forRanges(layer.batch * groups, scores, [&](int64_t first, int64_t count) {
-    Real *here = workspace;
-    if (first > 0) {
-      static thread_local std::vector<Real> own;
-      const auto needed =
-          static_cast<size_t>(AttentionWorkspace(layer).all.size());
-      if (own.size() < needed)
-        own.resize(needed);
-      here = own.data();
-    }
-    for (int64_t g = first; g < first + count; ++g)
-      each(g / groups, g % groups * group, here);
-  });
+  const int64_t tokens = numTokens(layer) / std::max<int64_t>(1, size);
+  // A thread has some heads of all documents, which may differ in length.
+  const int64_t units = size * (layer.heads / group);
+  forRanges(units, tokens * tokens * group / 2,
+            [&](int64_t first, int64_t count) {
+              Real *here = workspace;
+              if (first > 0) {
+                static thread_local std::vector<Real> own;
+                const auto needed =
+                    static_cast<size_t>(AttentionWorkspace(layer).all.size());
+                if (own.size() < needed)
+                  own.resize(needed);
+                here = own.data();
+              }
+              for (int64_t u = first; u < first + count; ++u)
+                each(u % size, u / size * group, here);
+            });
 }
 
-/// Addresses of one head in rows of q, k and v, and of outputs.
+/// Addresses of one head of a document in rows of q, k and v, and of outputs.
 template <typename Real> struct HeadPlaces {
-  HeadPlaces(const LayerDesc &layer, int64_t sample, int64_t head)
-      : stride(qkvWidth(layer)), outStride(attentionWidth(layer)),
-        width(headWidth(layer)) {
+  HeadPlaces(const TaskDocuments &documents, int64_t document, int64_t head)
+      : stride(qkvWidth(documents.layer)),
+        outStride(attentionWidth(documents.layer)),
+        width(headWidth(documents.layer)) {
+    const LayerDesc &layer = documents.layer;
     const int64_t group = layer.heads / kvHeads(layer);
-    const int64_t token = sample * layer.sequence;
+    const int64_t token = documents.first(document);
     q = token * stride + head * width;
     k = token * stride + outStride + head / group * width;
     v = k + kvHeads(layer) * width;
     output = token * outStride + head * width;
-    sums = (sample * layer.heads + head) * layer.sequence;
+    sums = token * layer.heads + head * documents.tokens(document);
   }
 
   AttentionInputs<Real> inputs(const Real *qkv) const {
@@ -75,12 +81,14 @@ template <typename Real> struct HeadPlaces {
   int64_t q, k, v, output, sums;
 };
 
-template <typename Real> AttentionHead<Real> headOf(const LayerDesc &layer) {
-  const int64_t width = headWidth(layer);
-  return {layer.sequence,
-          layer.sequence,
+template <typename Real>
+AttentionHead<Real> headOf(const TaskDocuments &documents, int64_t document) {
+  const int64_t tokens = documents.tokens(document);
+  const int64_t width = headWidth(documents.layer);
+  return {tokens,
+          tokens,
           width,
-          attentionRows(layer),
+          attentionRows(documents.layer),
           1 / std::sqrt(Real(width)),
           true};
 }
@@ -88,34 +96,35 @@ template <typename Real> AttentionHead<Real> headOf(const LayerDesc &layer) {
 } // namespace
 
 template <typename Real>
-void attentionForward(const LayerDesc &layer, const Real *qkv, Real *output,
-                      Real *logSumExp, Real *workspace) {
-  const AttentionWorkspace at(layer);
-  const AttentionHead<Real> of = headOf<Real>(layer);
-  forHeads(layer, 1, workspace, [&](int64_t sample, int64_t head, Real *own) {
-    const HeadPlaces<Real> places(layer, sample, head);
-    attendForward(of, places.inputs(qkv), places.outputs(output, logSumExp),
-                  own + at.probabilities);
-  });
+void attentionForward(const TaskDocuments &documents, const Real *qkv,
+                      Real *output, Real *logSumExp, Real *workspace) {
+  const AttentionWorkspace at(documents.layer);
+  forHeads(
+      documents, 1, workspace, [&](int64_t document, int64_t head, Real *own) {
+        const HeadPlaces<Real> places(documents, document, head);
+        attendForward(headOf<Real>(documents, document), places.inputs(qkv),
+                      places.outputs(output, logSumExp),
+                      own + at.probabilities);
+      });
 }
 
 template <typename Real>
-void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
-                        const Real *outputGrad, const Real *logSumExp,
-                        Real *workspace) {
-  const AttentionWorkspace at(layer);
-  const AttentionHead<Real> of = headOf<Real>(layer);
-  const int64_t group = layer.heads / kvHeads(layer);
-  const int64_t elements = layer.sequence * of.width;
-  forHeads(layer, group, workspace,
-           [&](int64_t sample, int64_t firstHead, Real *own) {
+void attentionInputGrad(const TaskDocuments &documents, Real *qkv,
+                        const Real *output, const Real *outputGrad,
+                        const Real *logSumExp, Real *workspace) {
+  const AttentionWorkspace at(documents.layer);
+  const int64_t group = documents.layer.heads / kvHeads(documents.layer);
+  forHeads(documents, group, workspace,
+           [&](int64_t document, int64_t firstHead, Real *own) {
+             const int64_t tokens = documents.tokens(document);
+             const AttentionHead<Real> of = headOf<Real>(documents, document);
              Real *keyGrad = own + at.keyGrad, *valueGrad = own + at.valueGrad;
-             std::fill(keyGrad, keyGrad + elements, Real(0));
-             std::fill(valueGrad, valueGrad + elements, Real(0));
+             std::fill(keyGrad, keyGrad + tokens * of.width, Real(0));
+             std::fill(valueGrad, valueGrad + tokens * of.width, Real(0));
              const AttentionMemory<Real> memory{
                  own + at.probabilities, own + at.grads, own + at.rowDots};
              for (int64_t head = firstHead; head < firstHead + group; ++head) {
-               const HeadPlaces<Real> places(layer, sample, head);
+               const HeadPlaces<Real> places(documents, document, head);
                attendBackward(of, places.inputs(qkv),
                               places.outputs(output, logSumExp),
                               {{outputGrad + places.output, places.outStride},
@@ -125,10 +134,9 @@ void attentionInputGrad(const LayerDesc &layer, Real *qkv, const Real *output,
                               memory);
              }
              // No later head reads these keys and values.
-             const HeadPlaces<Real> places(layer, sample, firstHead);
-             copyRows(layer.sequence, of.width, keyGrad, qkv + places.k,
-                      places.stride);
-             copyRows(layer.sequence, of.width, valueGrad, qkv + places.v,
+             const HeadPlaces<Real> places(documents, document, firstHead);
+             copyRows(tokens, of.width, keyGrad, qkv + places.k, places.stride);
+             copyRows(tokens, of.width, valueGrad, qkv + places.v,
                       places.stride);
            });
 }
@@ -160,7 +168,7 @@ void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines) {
   const int64_t pairs = headWidth(layer) / 2;
   for (int64_t j = 0; j < pairs; ++j) {
     const double frequency = rotaryFrequency(layer, j);
-    for (int64_t t = 0; t < layer.sequence; ++t) {
+    for (int64_t t = 0; t < maxDocumentTokens(layer); ++t) {
       const double angle = static_cast<double>(t) * frequency;
       cosines[t * pairs + j] = static_cast<Real>(std::cos(angle));
       sines[t * pairs + j] = static_cast<Real>(std::sin(angle));
@@ -170,12 +178,12 @@ void rotaryTable(const LayerDesc &layer, Real *cosines, Real *sines) {
 
 template <typename Real>
 RONDO_VECTORISE void
-rotate(const LayerDesc &layer, int64_t heads, int64_t stride, Real direction,
-       const Real *__restrict cosines, const Real *__restrict sines,
-       Real *__restrict rows) {
-  const int64_t pairs = headWidth(layer) / 2;
-  for (int64_t t = 0; t < numTokens(layer); ++t) {
-    const int64_t place = t % layer.sequence * pairs;
+rotate(const TaskDocuments &documents, int64_t heads, int64_t stride,
+       Real direction, const Real *__restrict cosines,
+       const Real *__restrict sines, Real *__restrict rows) {
+  const int64_t pairs = headWidth(documents.layer) / 2;
+  for (int64_t t = 0; t < numTokens(documents.layer); ++t) {
+    const int64_t place = documents.placeOf(t) * pairs;
     for (int64_t head = 0; head < heads; ++head) {
       Real *first = rows + t * stride + head * 2 * pairs;
       for (int64_t j = 0; j < pairs; ++j) {
@@ -190,12 +198,13 @@ rotate(const LayerDesc &layer, int64_t heads, int64_t stride, Real direction,
 }
 
 #define RONDO_INSTANTIATE(Real)                                                \
-  template void attentionForward(const LayerDesc &, const Real *, Real *,      \
+  template void attentionForward(const TaskDocuments &, const Real *, Real *,  \
                                  Real *, Real *);                              \
-  template void attentionInputGrad(const LayerDesc &, Real *, const Real *,    \
-                                   const Real *, const Real *, Real *);        \
+  template void attentionInputGrad(const TaskDocuments &, Real *,              \
+                                   const Real *, const Real *, const Real *,   \
+                                   Real *);                                    \
   template void rotaryTable(const LayerDesc &, Real *, Real *);                \
-  template void rotate(const LayerDesc &, int64_t, int64_t, Real,              \
+  template void rotate(const TaskDocuments &, int64_t, int64_t, Real,          \
                        const Real *, const Real *, Real *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(double)

@@ -65,8 +65,8 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
               b.forI(b.i.norm1Scale), normed);
   linearForward<Real>(rows, hidden, 3 * hidden, normed, b.weight(b.w.qkv),
                       b.weight(b.w.qkvBias), nullptr, b.forW(b.s.qkv));
-  attentionForward(*layer, b.forW(b.s.qkv), b.forW(b.s.attention),
-                   b.forI(b.i.logSumExp), b.attention());
+  attentionForward(TaskDocuments(*layer, *args), b.forW(b.s.qkv),
+                   b.forW(b.s.attention), b.forI(b.i.logSumExp), b.attention());
   linearForward<Real>(rows, hidden, hidden, b.forW(b.s.attention),
                       b.weight(b.w.proj), b.weight(b.w.projBias), input,
                       output);
@@ -100,8 +100,9 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
 
   linearInputGrad(rows, hidden, hidden, b.forW(b.s.middleGrad),
                   b.weight(b.w.proj), scratch);
-  attentionInputGrad(*layer, b.forW(b.s.qkv), b.forW(b.s.attention), scratch,
-                     b.forI(b.i.logSumExp), b.attention());
+  attentionInputGrad(TaskDocuments(*layer, *args), b.forW(b.s.qkv),
+                     b.forW(b.s.attention), scratch, b.forI(b.i.logSumExp),
+                     b.attention());
   linearInputGrad(rows, hidden, 3 * hidden, b.forW(b.s.qkv), b.weight(b.w.qkv),
                   scratch);
   normInputGrad(rows, hidden, scratch, b.forW(b.s.normal1),

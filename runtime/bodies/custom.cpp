@@ -57,6 +57,7 @@ Described::Described(const LayerDesc &desc) {
   layer.vocab = desc.vocab;
   layer.hidden = desc.hidden;
   layer.first_sample = desc.custom.firstSample;
+  layer.tokens = numTokens(desc);
   layer.num_streams = desc.custom.numStreams;
   layer.streams = streams;
   for (int32_t s = 0; s < layer.num_streams; ++s) {
@@ -124,6 +125,8 @@ void runCustom(const LayerDesc &layer, const LayerArgs &args, CustomTask task,
   buffers.iteration = args.iteration;
   buffers.iteration_on_device = args.iterationOnDevice;
   buffers.running_weights = args.runningWeights;
+  buffers.document_starts = args.documentStarts;
+  buffers.num_documents = args.numDocuments;
   const char *what = customFunction(layer, task)(&described.layer, &buffers);
   if (what)
     fail(layer, std::string(nameOf(task)) + " of micro-batch " +
@@ -260,7 +263,8 @@ static void checkInputs(const LayerDesc &layer, const rondo_body &body) {
                   nameOfBody(layer) + " takes " + takes);
 }
 
-static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
+std::string wrongSizes(const LayerDesc &layer) {
+  const rondo_body &body = *layer.custom.body;
   const Described described(layer);
   rondo_sizes sizes{};
   if (const char *what = body.sizes(&described.layer, &sizes))
@@ -305,10 +309,9 @@ static void checkSizes(const LayerDesc &layer, const rondo_body &body) {
       layer.custom.numSizes == 0
           ? ""
           : " for " + rondo::countOf(layer.batch, "sample");
-  if (!stated.empty())
-    fail(layer, "the program was compiled for " + stated + samples + ", but " +
-                    nameOfBody(layer) + " needs " + needed + samples +
-                    ": write that into the model and compile it again");
+  return stated.empty() ? ""
+                        : stated + samples + ", but " + nameOfBody(layer) +
+                              " needs " + needed + samples;
 }
 
 /// `tensors` lie within the weights, in the order of their offsets.
@@ -473,7 +476,9 @@ void checkCustomLayer(const LayerDesc &layer) {
   checkVersion(layer, body);
   checkFunctions(layer, body);
   checkInputs(layer, body);
-  checkSizes(layer, body);
+  if (const std::string wrong = wrongSizes(layer); !wrong.empty())
+    fail(layer, "the program was compiled for " + wrong +
+                    ": write that into the model and compile it again");
   checkTensors(layer);
 }
 

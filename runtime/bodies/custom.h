@@ -7,6 +7,8 @@
 #include "runtime/bodies/body.h"
 #include "runtime/bodies/rondo_body.h"
 
+#include <string>
+
 namespace rondo::runtime {
 
 /// Throws Error if the body of a custom layer is written for another version of
@@ -15,6 +17,15 @@ namespace rondo::runtime {
 /// tensors that do not cover the weights one by one. Call this before anything
 /// else is done with the layer.
 void checkCustomLayer(const LayerDesc &layer);
+
+/// The sizes of a custom layer that are not those that its body needs, and
+/// these; empty: they are.
+std::string wrongSizes(const LayerDesc &layer);
+
+/// Throws Error if a custom layer with documents = true has a body that does
+/// not take rows of documents, or whose sizes are not in proportion to tokens.
+/// Only programs with rows of documents link it.
+void checkTakesDocuments(const LayerDesc &layer);
 
 /// A task of a body.
 using CustomTask = rondo_function rondo_functions::*;

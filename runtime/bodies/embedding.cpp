@@ -33,11 +33,12 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const Real *token = at<Real>(args->weights, weights.token);
   const Real *position = at<Real>(args->weights, weights.position);
   Real *output = at<Real>(args->output, 0);
+  const TaskDocuments documents(*layer, *args);
   for (int64_t t = 0; t < numTokens(*layer); ++t) {
     const Real *row = token + args->data[t] * hidden;
     std::copy(row, row + hidden, output + t * hidden);
     if (!isLlama(*layer))
-      addRow(hidden, position + t % layer->sequence * hidden,
+      addRow(hidden, position + documents.placeOf(t) * hidden,
              output + t * hidden);
   }
 }
@@ -60,13 +61,14 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const Real *grad = at<Real>(args->savedForWeightGrad, saved.outputGrad);
   Real *tokenGrad = at<Real>(args->gradients, weights.token);
   Real *positionGrad = at<Real>(args->gradients, weights.position);
+  const TaskDocuments documents(*layer, *args);
   for (int64_t t = 0; t < numTokens(*layer); ++t) {
     int32_t token;
     std::memcpy(&token, tokens + t * sizeof(token), sizeof(token));
     addRow(hidden, grad + t * hidden, tokenGrad + token * hidden);
     if (!isLlama(*layer))
       addRow(hidden, grad + t * hidden,
-             positionGrad + t % layer->sequence * hidden);
+             positionGrad + documents.placeOf(t) * hidden);
   }
 }
 

@@ -4,8 +4,10 @@
 #include "runtime/bodies/gradient_check.h"
 
 #include "runtime/base/random.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/bodies/stream_values.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/model/documents.h"
 
 #include <algorithm>
 #include <cmath>
@@ -112,6 +114,8 @@ private:
   std::vector<float> weightValues, outputGradValues;
   std::vector<std::vector<float>> inputValues;
   std::vector<int32_t> data;
+  /// Of a row of documents.
+  std::vector<int32_t> starts;
   Buffer weights, gradients, forI, forW, kept, output, outputGrad, workspace,
       backwardWorkspace;
   std::vector<std::unique_ptr<Buffer>> inputs, inputGrads;
@@ -203,6 +207,8 @@ Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed,
   if (dataOf(layer) != LayerData::None)
     for (int64_t t = 0; t < numTokens(layer); ++t)
       data.push_back(static_cast<int32_t>(mix(seed, t) % layer.vocab));
+  if (layer.rowTokens)
+    starts = {0, 1, layer.rowTokens};
   drawStreams();
 }
 
@@ -230,6 +236,10 @@ LayerArgs Probe::args() {
   args.seed = seed;
   args.workspace = workspace.get();
   args.lossScale = lossScale;
+  if (!starts.empty()) {
+    args.documentStarts = starts.data();
+    args.numDocuments = static_cast<int32_t>(starts.size()) - 1;
+  }
   workspace.poison();
   return args;
 }
@@ -456,5 +466,14 @@ GradientCheck Probe::run() {
 GradientCheck rondo::runtime::checkGradients(const LayerDesc &layer,
                                              const LayerBody &body,
                                              uint64_t seed, void *state) {
-  return Probe(layer, body, seed, state).run();
+  GradientCheck check = Probe(layer, body, seed, state).run();
+  if (!check.fault.empty() || !layer.custom.takesDocuments)
+    return check;
+  checkTakesDocuments(layer);
+  // The shortest document and the longest.
+  const LayerDesc row = rowOfDocuments(layer, layer.sequence + 1);
+  GradientCheck ofRow = Probe(row, body, seed, state).run();
+  if (!ofRow.fault.empty())
+    ofRow.fault = "in a row of 2 documents: " + ofRow.fault;
+  return ofRow;
 }

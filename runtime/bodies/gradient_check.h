@@ -22,7 +22,9 @@ struct GradientCheck {
 /// differences of F along random directions, and fills each buffer with NaNs
 /// when its content may be gone, so that reading it shows. Also detects writes
 /// past the ends of buffers, gradients that W does not add to, results that
-/// differ from run to run, and a B with other bits than I and W. `state` is
+/// differ from run to run, and a B with other bits than I and W. A custom layer
+/// that takes documents is also checked with a row of two, after
+/// checkTakesDocuments(). `state` is
 /// LayerArgs::state.
 GradientCheck checkGradients(const LayerDesc &layer, const LayerBody &body,
                              uint64_t seed, void *state = nullptr);

@@ -6,6 +6,8 @@
 
 #include "runtime/bodies/body.h"
 
+#include <algorithm>
+
 namespace rondo::runtime {
 
 template <typename Real> LayerBody embeddingBody();
@@ -70,6 +72,33 @@ template <typename Real> Real *at(void *buffer, int64_t offset) {
 template <typename Real> const Real *at(const void *buffer, int64_t offset) {
   return static_cast<const Real *>(buffer) + offset;
 }
+
+/// The documents of a layer's micro-batch: its samples, or those of a row.
+struct TaskDocuments {
+  TaskDocuments(const LayerDesc &layer, const LayerArgs &args)
+      : layer(layer), starts(args.documentStarts),
+        size(starts            ? args.numDocuments
+             : layer.rowTokens ? 1
+                               : layer.batch) {}
+
+  /// The first token, and the number of tokens.
+  int64_t first(int64_t document) const {
+    return starts ? starts[document] : numTokens(layer) / size * document;
+  }
+  int64_t tokens(int64_t document) const {
+    return first(document + 1) - first(document);
+  }
+  /// The place of a token in its document.
+  int64_t placeOf(int64_t token) const {
+    return starts
+               ? token - *(std::upper_bound(starts, starts + size, token) - 1)
+               : token % (numTokens(layer) / size);
+  }
+
+  const LayerDesc &layer;
+  const int32_t *const starts;
+  const int64_t size;
+};
 
 } // namespace rondo::runtime
 

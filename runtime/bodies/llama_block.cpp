@@ -33,7 +33,7 @@ template <typename Real> struct Block {
       : rows(numTokens(*layer)), hidden(layer->hidden), ffn(layer->ffn),
         width(headWidth(*layer)), queries(attentionWidth(*layer)),
         stride(qkvWidth(*layer)), w(*layer), i(*layer), s(*layer),
-        scratch(*layer), layer(*layer), args(args),
+        scratch(*layer), layer(*layer), args(args), documents(*layer, *args),
         projections{{w.q, w.qBias, 0, queries},
                     {w.k, w.kBias, queries, kvHeads(*layer) * width},
                     {w.v, w.vBias, queries + kvHeads(*layer) * width,
@@ -58,6 +58,7 @@ template <typename Real> struct Block {
   LlamaBlockWorkspace scratch;
   const LayerDesc &layer;
   const LayerArgs *args;
+  TaskDocuments documents;
   Projection projections[3];
 };
 
@@ -114,10 +115,10 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   if (layer->llama.headNorm)
     normaliseHeads(b);
   rotaryTable(*layer, b.work(b.scratch.cosines), b.work(b.scratch.sines));
-  rotate<Real>(*layer, rotatedHeads(*layer), b.stride, 1,
+  rotate<Real>(b.documents, rotatedHeads(*layer), b.stride, 1,
                b.work(b.scratch.cosines), b.work(b.scratch.sines), qkv);
-  attentionForward(*layer, qkv, b.forW(b.s.attention), b.forI(b.i.logSumExp),
-                   b.work(b.scratch.attention));
+  attentionForward(b.documents, qkv, b.forW(b.s.attention),
+                   b.forI(b.i.logSumExp), b.work(b.scratch.attention));
   std::copy(input, input + rows * hidden, output);
   projectForward<Real>(rows, b.queries, hidden, b.forW(b.s.attention),
                        b.weight(b.w.o), 1, output, hidden);
@@ -159,10 +160,10 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
 
   projectInputGrad<Real>(rows, b.queries, hidden, b.forW(b.s.middleGrad),
                          hidden, b.weight(b.w.o), 0, scratch);
-  attentionInputGrad(*layer, qkv, b.forW(b.s.attention), scratch,
+  attentionInputGrad(b.documents, qkv, b.forW(b.s.attention), scratch,
                      b.forI(b.i.logSumExp), b.work(b.scratch.attention));
   rotaryTable(*layer, b.work(b.scratch.cosines), b.work(b.scratch.sines));
-  rotate<Real>(*layer, rotatedHeads(*layer), b.stride, -1,
+  rotate<Real>(b.documents, rotatedHeads(*layer), b.stride, -1,
                b.work(b.scratch.cosines), b.work(b.scratch.sines), qkv);
   if (layer->llama.headNorm)
     headNormInputGrad(b);

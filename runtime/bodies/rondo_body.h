@@ -76,7 +76,7 @@ typedef struct rondo_layer {
    * numbers of samples is described once for each that the program uses. */
   int64_t batch;
   /* Sizes of the model's gpt<...> or llama<...>, 0 if it has none: data are
-   * [batch][sequence] numbers in [0, vocab). */
+   * [batch][sequence] numbers in [0, vocab), or [tokens] of them. */
   int64_t sequence;
   int64_t vocab;
   int64_t hidden;
@@ -86,11 +86,16 @@ typedef struct rondo_layer {
   /* The first of the batch in the micro-batch; not 0 only for replicas that
    * divide its samples. */
   int64_t first_sample;
+  /* Tokens of the micro-batch: batch * sequence. In a row of documents, which
+   * differs by micro-batch, the true number; batch is 1 then, and no document
+   * is longer than `sequence`. 0 if the model has no gpt<...> or llama<...>. */
+  int64_t tokens;
 } rondo_layer;
 
 /* Bytes of a layer's buffers; its declaration must state the same. Weights are
  * the same for any number of samples; the others are for layer->batch of them.
- */
+ * Of a body that takes documents, the others are in proportion to
+ * layer->tokens. */
 typedef struct rondo_sizes {
   /* fp32, without copies in other types. */
   int64_t weight_bytes;
@@ -223,6 +228,11 @@ typedef struct rondo_task {
    * other tasks, in an evaluation and in the F that R runs again: F leaves
    * them. */
   void *running_weights;
+  /* Of a row of documents, in every task: document k has the tokens from
+   * document_starts[k] to document_starts[k + 1]; there are num_documents + 1
+   * starts. Null: each sample is one document. */
+  const int32_t *document_starts;
+  int32_t num_documents;
 } rondo_task;
 
 /* Returns null; or what went wrong, in words that follow "layer 'x': F of
@@ -275,6 +285,10 @@ typedef struct rondo_body {
                       void **state);
   /* Null, or called after the last task for what load() has made. */
   void (*unload)(const rondo_layer *layer, void *state);
+  /* Not 0: the tasks take rows of documents of any layer->tokens, on a CPU, for
+   * layers with documents = true. What they compute for a document depends on
+   * no other. */
+  int32_t takes_documents;
 } rondo_body;
 
 #ifdef __cplusplus

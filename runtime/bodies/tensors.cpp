@@ -5,6 +5,7 @@
 
 #include "runtime/base/random.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace rondo::runtime {
@@ -52,20 +53,14 @@ double normalValue(uint64_t stream, uint64_t index) {
 void initialiseTensor(const LayerTensor &tensor, uint64_t seed,
                       int32_t numBlocks, float *weights) {
   float *values = weights + tensor.offset;
-  double deviation = 0.02;
-  switch (tensor.init) {
-  case TensorInit::Zeros:
-  case TensorInit::Ones:
-    for (int64_t i = 0; i < tensor.count; ++i)
-      values[i] = tensor.init == TensorInit::Ones ? 1 : 0;
+  if (tensor.init == TensorInit::Zeros || tensor.init == TensorInit::Ones) {
+    std::fill_n(values, tensor.count,
+                tensor.init == TensorInit::Ones ? 1.0f : 0.0f);
     return;
-  case TensorInit::ResidualNormal:
-    deviation /= std::sqrt(2.0 * (numBlocks < 1 ? 1 : numBlocks));
-    break;
-  case TensorInit::Normal:
-  case TensorInit::File:
-    break;
   }
+  double deviation = 0.02;
+  if (tensor.init == TensorInit::ResidualNormal)
+    deviation /= std::sqrt(2.0 * (numBlocks < 1 ? 1 : numBlocks));
   uint64_t stream = mix(seed, hashName(tensorName(tensor).c_str()));
   for (int64_t i = 0; i < tensor.count; ++i)
     values[i] = static_cast<float>(deviation * normalValue(stream, i));

@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +43,7 @@ public:
   TokenFile &operator=(const TokenFile &) = delete;
 
   int64_t size() const { return count; }
+  bool isText() const { return begin == 0; }
   int64_t modifiedNs() const { return modified; }
   /// Reads tokens [first, first + number). Throws Error if one is not in the
   /// vocabulary, or can no longer be read.
@@ -71,19 +72,21 @@ public:
 
   void trainingSample(uint64_t seed, int64_t iteration, int64_t sample,
                       int64_t length, int32_t *tokens) const override {
-    copy(pick(seed, iteration, sample, trained - length + 1), length, tokens);
+    copy(pick(seed, iteration, sample, all.trained - length + 1), length,
+         tokens);
   }
   void heldOutSample(int64_t sample, int64_t samples, int64_t length,
                      int32_t *tokens) const override {
-    int64_t room = total - trained - length;
-    copy(trained + (samples > 1 ? room * sample / (samples - 1) : 0), length,
-         tokens);
+    int64_t room = total - all.trained - length;
+    copy(all.trained + (samples > 1 ? room * sample / (samples - 1) : 0),
+         length, tokens);
   }
-  bool hasHeldOut() const override { return trained < total; }
+  bool hasHeldOut() const override { return all.trained < total; }
   DataIdentity identity() const override { return ownIdentity; }
+  const Corpus *corpus() const override { return &all; }
   std::string describe() const override {
     return countOf(total, "token") + " in " + countOf(files.size(), "file") +
-           ", " + std::to_string(total - trained) + " held out";
+           ", " + std::to_string(total - all.trained) + " held out";
   }
 
 private:
@@ -91,9 +94,8 @@ private:
   void copy(int64_t begin, int64_t length, int32_t *out) const;
 
   std::vector<std::unique_ptr<TokenFile>> files;
-  /// First token of each file, then the end of the last.
-  std::vector<int64_t> begins;
-  int64_t total = 0, trained = 0;
+  Corpus all;
+  int64_t total = 0;
   DataIdentity ownIdentity;
 };
 
@@ -219,23 +221,17 @@ void TokenFile::read(int64_t first, int64_t number, int32_t *tokens) const {
 /// Appends `path`, or its files if it is a folder.
 static void listFiles(const std::string &path,
                       std::vector<std::string> &files) {
-  DIR *folder = opendir(path.c_str());
-  if (!folder) {
-    files.push_back(path);
-    return;
-  }
-  std::vector<std::string> found;
-  while (const dirent *entry = readdir(folder)) {
-    std::string file = path + "/" + entry->d_name;
-    struct stat status{};
-    if (stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode))
-      found.push_back(file);
-  }
-  closedir(folder);
-  if (found.empty())
+  std::error_code error;
+  std::filesystem::directory_iterator folder(path, error);
+  if (error)
+    return files.push_back(path);
+  const size_t before = files.size();
+  for (const std::filesystem::directory_entry &entry : folder)
+    if (entry.is_regular_file(error))
+      files.push_back(path + "/" + entry.path().filename().string());
+  if (files.size() == before)
     throw Error("data folder '" + path + "' has no files");
-  std::sort(found.begin(), found.end());
-  files.insert(files.end(), found.begin(), found.end());
+  std::sort(files.begin() + before, files.end());
 }
 
 std::vector<std::string>
@@ -250,13 +246,18 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
                    int32_t vocab, int64_t sequence, const ReadAt &readAt) {
   for (const std::string &name : listDataFiles(paths)) {
     files.push_back(std::make_unique<TokenFile>(name, vocab, readAt));
-    begins.push_back(total);
+    all.areTexts.push_back(files.back()->isText());
+    all.begins.push_back(total);
     total += files.back()->size();
   }
-  begins.push_back(total);
+  all.begins.push_back(total);
   identify();
   int64_t window = sequence + 1;
-  trained = total - static_cast<int64_t>(static_cast<double>(total) * heldOut);
+  all.trained =
+      total - static_cast<int64_t>(static_cast<double>(total) * heldOut);
+  all.read = [this](int64_t begin, int64_t length, int32_t *out) {
+    copy(begin, length, out);
+  };
   auto require = [&](int64_t tokens, const char *part) {
     if (tokens < window)
       throw Error("the data has only " + std::to_string(total) + " tokens, " +
@@ -264,9 +265,9 @@ FileData::FileData(const std::vector<std::string> &paths, double heldOut,
                   "; a sample needs " + std::to_string(window) +
                   ": give more data or another --held-out");
   };
-  require(trained, "training");
+  require(all.trained, "training");
   if (heldOut > 0)
-    require(total - trained, "evaluation");
+    require(total - all.trained, "evaluation");
 }
 
 /// A corpus may take longer to read than processes wait for each other.
@@ -297,10 +298,10 @@ void FileData::identify() {
 }
 
 void FileData::copy(int64_t begin, int64_t length, int32_t *out) const {
-  size_t f = std::upper_bound(begins.begin(), begins.end(), begin) -
-             begins.begin() - 1;
+  size_t f = std::upper_bound(all.begins.begin(), all.begins.end(), begin) -
+             all.begins.begin() - 1;
   for (int64_t done = 0; done < length; ++f) {
-    const int64_t first = begin + done - begins[f];
+    const int64_t first = begin + done - all.begins[f];
     const int64_t number = std::min(length - done, files[f]->size() - first);
     files[f]->read(first, number, out + done);
     done += number;

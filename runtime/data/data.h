@@ -36,6 +36,18 @@ public:
 /// The place of a training sample among `end`, uniform over [0, end).
 int64_t pick(uint64_t seed, int64_t iteration, int64_t sample, int64_t end);
 
+/// The tokens of all files, one file after another.
+struct Corpus {
+  /// First token of each file, then the end of the last.
+  std::vector<int64_t> begins;
+  /// Whether each file is text by bytes.
+  std::vector<bool> areTexts;
+  /// Tokens before the held-out part.
+  int64_t trained = 0;
+  /// Writes tokens. Throws Error as reading a sample does.
+  std::function<void(int64_t begin, int64_t count, int32_t *tokens)> read;
+};
+
 /// The source of samples of tokens. A sample is a window of sequence + 1
 /// tokens: the inputs, and the targets, which are the inputs shifted by one.
 /// The window depends only on the seed, the iteration and the sample's number,
@@ -49,6 +61,8 @@ public:
   /// spread evenly over the held-out part.
   virtual void heldOutSample(int64_t sample, int64_t samples, int64_t count,
                              int32_t *tokens) const = 0;
+  /// Null: tokens are not of files.
+  virtual const Corpus *corpus() const { return nullptr; }
 };
 
 /// The files that `paths` name, a folder standing for its files, sorted by

@@ -31,7 +31,9 @@ struct PackedDocument {
   int64_t position;
   int32_t tokens;
 
-  bool operator==(const PackedDocument &) const = default;
+  bool operator==(const PackedDocument &other) const {
+    return position == other.position && tokens == other.tokens;
+  }
 };
 
 /// The documents of each micro-batch; none is without documents.
@@ -47,11 +49,9 @@ struct PackedBatch {
   int64_t tokens() const;
 };
 
-/// Packs documents in the order in which they were drawn: at least as many as
-/// there are micro-batches. From the longest to the shortest, each goes to the
-/// row with the fewest tokens; among equals the first drawn and the first row.
-/// While a row has more than its limit, the document drawn last is left out.
-PackedBatch packDocuments(std::vector<PackedDocument> drawn,
+/// Packs documents in the order in which they were drawn, at least as many as
+/// there are micro-batches, by packLongestFirst() (kinds/Packing.h).
+PackedBatch packDocuments(const std::vector<PackedDocument> &drawn,
                           const PackingLimits &limits);
 
 /// The source of documents.

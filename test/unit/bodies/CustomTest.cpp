@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/model/documents.h"
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 
@@ -100,6 +101,16 @@ protected:
   std::string error() {
     try {
       checkCustomLayer(layer);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  /// The error of checkTakesDocuments().
+  std::string errorOfRows() {
+    try {
+      checkTakesDocuments(layer);
     } catch (const Error &error) {
       return error.what();
     }
@@ -452,6 +463,67 @@ TEST_F(Custom, ATaskSeesItsStreams) {
   EXPECT_NE(answers.streams[1].has_ignored, 0);
   // 5 * 6 numbers take 120 bytes.
   EXPECT_EQ(answers.staged, (std::vector<const void *>{data, data + 128}));
+}
+
+/// Sizes of a body that takes documents; those of `answers` for 4 tokens.
+const char *sizesByToken(const rondo_layer *layer, rondo_sizes *out) {
+  const int64_t tokens = layer->tokens;
+  *out = {256,         16 * tokens, 32 * tokens, 112 * tokens,
+          48 * tokens, 80 * tokens, 96 * tokens};
+  return nullptr;
+}
+
+TEST_F(Custom, ARowOfDocumentsIsPassed) {
+  layer.batch = 2;
+  layer.sequence = 3;
+  const LayerDesc row = rowOfDocuments(layer, 5);
+  const int32_t starts[] = {0, 3, 5};
+  LayerArgs args{};
+  args.documentStarts = starts;
+  args.numDocuments = 2;
+  cpuBody(LayerKind::Custom).weightGrad(&row, &args);
+  EXPECT_EQ(answers.layer.tokens, 5);
+  EXPECT_EQ(answers.layer.batch, 1);
+  EXPECT_EQ(answers.layer.sequence, 3);
+  EXPECT_EQ(answers.layer.output_bytes, 160);
+  EXPECT_EQ(answers.task.document_starts, starts);
+  EXPECT_EQ(answers.task.num_documents, 2);
+  cpuBody(LayerKind::Custom).forward(&layer, &args);
+  EXPECT_EQ(answers.layer.tokens, 6);
+}
+
+TEST_F(Custom, ABodySaysWhetherItTakesDocuments) {
+  EXPECT_FALSE(takesDocuments(layer));
+  layer.custom.takesDocuments = true;
+  EXPECT_TRUE(takesDocuments(layer));
+  layer.batch = 2;
+  layer.sequence = 2;
+  EXPECT_EQ(errorOfRows(),
+            "layer 'mix': the model declares documents = true, but "
+            "body 'mixer' does not take rows of documents: remove "
+            "documents = true, or use a body with takes_documents");
+  body.takes_documents = 1;
+  body.sizes = sizesByToken;
+  EXPECT_EQ(errorOfRows(), "");
+  body.sizes = sizes;
+  EXPECT_EQ(errorOfRows(),
+            "layer 'mix': documents = true is for sizes in proportion to the "
+            "tokens: for a row of 1 token that is saved_for_input_grad_bytes = "
+            "16, saved_for_weight_grad_bytes = 32, kept_for_weight_grad_bytes "
+            "= 112, output_bytes = 48, workspace_bytes = 80, "
+            "backward_workspace_bytes = 96, but body 'mixer' needs "
+            "saved_for_input_grad_bytes = 64, saved_for_weight_grad_bytes = "
+            "128, kept_for_weight_grad_bytes = 448, output_bytes = 192, "
+            "workspace_bytes = 320, backward_workspace_bytes = 384");
+}
+
+TEST_F(Custom, StreamsAndGpusHaveNoRows) {
+  layer.custom.takesDocuments = true;
+  layer.target = Target::Cuda;
+  EXPECT_FALSE(takesDocuments(layer));
+  layer.target = Target::Cpu;
+  layer.custom.numStreams = 1;
+  EXPECT_FALSE(takesDocuments(layer));
 }
 
 TEST_F(Custom, NamesOfTensors) {

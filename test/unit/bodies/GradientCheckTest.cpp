@@ -4,6 +4,7 @@
 
 #include "Model.h"
 
+#include "runtime/bodies/custom.h"
 #include "runtime/bodies/gradient_check.h"
 
 #include <algorithm>
@@ -181,6 +182,103 @@ TEST(GradientCheck, Faults) {
   EXPECT_EQ(faultOf(Fault::BackwardWorkspace),
             "B writes past the end of the workspace of B, 16 numbers: first at "
             "element 16");
+}
+
+/// Whether the body below takes every row for one document in I.
+bool mistakesDocuments;
+constexpr int64_t width = 16;
+
+/// Calls each(element, the same one of the document's first token).
+template <typename Each>
+void forElements(const rondo_layer *layer, const rondo_task *task,
+                 const Each &each) {
+  int32_t document = 0;
+  for (int64_t t = 0; t < layer->tokens; ++t) {
+    if (task->document_starts && t == task->document_starts[document + 1])
+      ++document;
+    const int64_t first =
+        task->document_starts ? task->document_starts[document] : 0;
+    for (int64_t j = 0; j < width; ++j)
+      each(t * width + j, first * width + j);
+  }
+}
+
+// output = weight * (input - input of the document's first token).
+const char *differences(const rondo_layer *layer, const rondo_task *task) {
+  const float *in = floats(task->inputs[0]);
+  float *saved = floats(task->saved_for_weight_grad);
+  forElements(layer, task, [&](int64_t i, int64_t first) {
+    saved[i] = in[i] - in[first];
+    floats(task->output)[i] = floats(task->weights)[i % width] * saved[i];
+  });
+  return nullptr;
+}
+const char *inputGradOfDifferences(const rondo_layer *layer,
+                                   const rondo_task *task) {
+  float *grad = floats(task->input_grads[0]);
+  std::fill_n(grad, layer->tokens * width, 0.0f);
+  forElements(layer, task, [&](int64_t i, int64_t first) {
+    const float product =
+        floats(task->weights)[i % width] * floats(task->output_grad)[i];
+    grad[i] += product;
+    grad[mistakesDocuments ? i % width : first] -= product;
+    floats(task->kept_for_weight_grad)[i] = floats(task->output_grad)[i];
+  });
+  return nullptr;
+}
+const char *weightGradOfDifferences(const rondo_layer *layer,
+                                    const rondo_task *task) {
+  for (int64_t i = 0; i < layer->tokens * width; ++i)
+    floats(task->gradients)[i % width] +=
+        floats(task->saved_for_weight_grad)[i] *
+        floats(task->kept_for_weight_grad)[i];
+  return nullptr;
+}
+const char *sizesOfDifferences(const rondo_layer *layer, rondo_sizes *sizes) {
+  sizes->weight_bytes = 4 * width;
+  sizes->saved_for_weight_grad_bytes = sizes->kept_for_weight_grad_bytes =
+      sizes->output_bytes = 4 * width * layer->tokens;
+  return nullptr;
+}
+int32_t tensorsOfDifferences(const rondo_layer *, rondo_tensor *out,
+                             int32_t capacity) {
+  if (capacity > 0)
+    out[0] = {"weight", 1, {width}, 0, RONDO_INIT_ONES, 0, 0};
+  return 1;
+}
+
+TEST(GradientCheck, RowsOfDocuments) {
+  rondo_body body{};
+  body.version = RONDO_BODY_VERSION;
+  body.min_inputs = body.max_inputs = 1;
+  body.sizes = sizesOfDifferences;
+  body.tensors = tensorsOfDifferences;
+  body.cpu.forward = differences;
+  body.cpu.input_grad = inputGradOfDifferences;
+  body.cpu.weight_grad = weightGradOfDifferences;
+  body.takes_documents = 1;
+  LayerDesc layer{};
+  layer.name = "differences";
+  layer.kind = LayerKind::Custom;
+  layer.batch = 1;
+  layer.sequence = 5;
+  layer.hidden = width;
+  layer.weightBytes = 4 * width;
+  layer.numInputs = 1;
+  layer.inputBytes[0] = layer.outputBytes = layer.activationBytes =
+      layer.inputGradKeepsBytes = 4 * width * 5;
+  layer.custom.name = "differences";
+  layer.custom.body = &body;
+  layer.custom.takesDocuments = true;
+  checkCustomLayer(layer);
+  const LayerBody tasks = tasksOf(layer, cpuBody(layer.kind));
+  mistakesDocuments = false;
+  EXPECT_EQ(checkGradients(layer, tasks, 3).fault, "");
+  // Found in a row alone: a sample is one document.
+  mistakesDocuments = true;
+  EXPECT_EQ(checkGradients(layer, tasks, 3).fault.substr(0, 77),
+            "in a row of 2 documents: the gradient of input 0, which I gives, "
+            "differs from");
 }
 
 } // namespace

@@ -3,66 +3,13 @@
 // model. Model.h poisons every buffer outside its lifetime, so these tests also
 // prove what must be kept and what need not be.
 
-#include "Model.h"
+#include "Slopes.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace rondo::runtime {
 namespace {
-
-/// Some elements of a tensor: all of a small one, otherwise a spread that
-/// includes both ends.
-std::vector<int64_t> sample(int64_t count) {
-  std::vector<int64_t> picked;
-  if (count <= 24) {
-    for (int64_t i = 0; i < count; ++i)
-      picked.push_back(i);
-    return picked;
-  }
-  for (int64_t i = 0; i < 16; ++i)
-    picked.push_back(static_cast<int64_t>(mix(5, i) % count));
-  picked.push_back(0);
-  picked.push_back(count - 1);
-  return picked;
-}
-
-/// Compares with (loss(x + step) - loss(x - step)) / (2 step).
-template <typename Loss>
-void expectSlope(double gradient, double &x, Loss loss,
-                 const std::string &what) {
-  const double step = 1e-5, before = x;
-  x = before + step;
-  double above = loss();
-  x = before - step;
-  double below = loss();
-  x = before;
-  double slope = (above - below) / (2 * step);
-  EXPECT_NEAR(gradient, slope, 1e-7 + 1e-6 * std::abs(slope)) << what;
-}
-
-void checkGradients(const std::vector<LayerDesc> &layers) {
-  const double scale = 0.25;
-  Model<double> model(layers, 1, scale);
-  model.setRandomWeights();
-  auto loss = [&] { return scale * model.forward(0); };
-  loss();
-  std::vector<double> inputGrad = model.inputGrad(0);
-  model.weightGrad(0);
-
-  for (size_t l = 0; l < layers.size(); ++l)
-    for (const LayerTensor &tensor : layerTensors(layers[l]))
-      for (int64_t i : sample(tensor.count)) {
-        int64_t at = tensor.offset + i;
-        expectSlope(model.gradients[l]->get()[at], model.weights[l]->get()[at],
-                    loss, tensorName(tensor) + " " + std::to_string(i));
-      }
-  for (int64_t i : sample(inputGrad.size())) {
-    model.shiftedInput = i;
-    expectSlope(inputGrad[i], model.inputShift, loss,
-                "input " + std::to_string(i));
-  }
-}
 
 // Odd sizes, one token, one head, and sequences that end in part of a block of
 // 64 queries.
@@ -74,31 +21,20 @@ const Sizes someSizes[] = {
 class Gradients : public testing::TestWithParam<Sizes> {};
 
 TEST_P(Gradients, Embedding) {
-  checkGradients({gptLayer(LayerKind::GptEmbedding, "wte", GetParam())});
+  checkSlopes({gptLayer(LayerKind::GptEmbedding, "wte", GetParam())});
 }
 
 TEST_P(Gradients, Block) {
-  checkGradients({gptLayer(LayerKind::GptBlock, "h0", GetParam())});
+  checkSlopes({gptLayer(LayerKind::GptBlock, "h0", GetParam())});
 }
 
 TEST_P(Gradients, Head) {
-  checkGradients({gptLayer(LayerKind::GptHead, "lm_head", GetParam())});
+  checkSlopes({gptLayer(LayerKind::GptHead, "lm_head", GetParam())});
 }
 
-TEST_P(Gradients, Model) { checkGradients(gptModel(GetParam())); }
+TEST_P(Gradients, Model) { checkSlopes(gptModel(GetParam())); }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, Gradients, testing::ValuesIn(someSizes));
-
-/// All gradients of a model, one layer after another, without padding.
-template <typename Real> std::vector<Real> allGradients(Model<Real> &model) {
-  std::vector<Real> all;
-  for (size_t l = 0; l < model.layers.size(); ++l)
-    for (const LayerTensor &tensor : layerTensors(model.layers[l])) {
-      const Real *first = model.gradients[l]->get() + tensor.offset;
-      all.insert(all.end(), first, first + tensor.count);
-    }
-  return all;
-}
 
 constexpr Sizes usual = {2, 67, 32, 4, 96, 50};
 

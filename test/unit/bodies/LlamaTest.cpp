@@ -156,7 +156,8 @@ TEST(Llama, HalvesOfAHeadAreRotated) {
   std::vector<double> cosines(4), sines(4);
   rotaryTable(layer, cosines.data(), sines.data());
   std::vector<double> rows = {1, 2, 3, 4, 9, 1, 2, 3, 4, 9};
-  rotate(layer, 1, 5, 1.0, cosines.data(), sines.data(), rows.data());
+  rotate(TaskDocuments(layer, LayerArgs{}), 1, 5, 1.0, cosines.data(),
+         sines.data(), rows.data());
   EXPECT_EQ(rows[0], 1);
   EXPECT_EQ(rows[4], 9);
   EXPECT_EQ(rows[9], 9);

@@ -93,8 +93,11 @@ public:
     HostileBuffer<Real> forI, forW;
   };
 
-  Model(std::vector<LayerDesc> layers, int microbatches, double lossScale)
-      : layers(std::move(layers)), lossScale(lossScale) {
+  /// `starts`: of the documents of a row; empty: micro-batches are samples.
+  Model(std::vector<LayerDesc> layers, int microbatches, double lossScale,
+        std::vector<int32_t> starts = {})
+      : layers(std::move(layers)), lossScale(lossScale),
+        starts(std::move(starts)) {
     // layerSizes() counts fp32.
     constexpr int64_t scale = sizeof(Real) / sizeof(float);
     for (const LayerDesc &layer : this->layers) {
@@ -128,7 +131,7 @@ public:
     for (size_t l = 0; l < layers.size(); ++l) {
       std::vector<int32_t> data(tokens);
       for (int64_t t = 0; t < tokens; ++t)
-        data[t] = dataAt(l, microbatch, t);
+        data[t] = dataAt(l, microbatch, t + firstToken);
       workspaces[l]->poison();
       saved[l][microbatch]->forI.poison();
       saved[l][microbatch]->forW.poison();
@@ -226,6 +229,9 @@ public:
 
   std::vector<LayerDesc> layers;
   double lossScale;
+  std::vector<int32_t> starts;
+  /// Data are those from here on.
+  int64_t firstToken = 0;
   std::vector<std::unique_ptr<HostileBuffer<Real>>> weights, gradients;
   int64_t shiftedInput = -1;
   Real inputShift = 0;
@@ -243,6 +249,10 @@ private:
     args.savedForWeightGrad = saved[l][microbatch]->forW.get();
     args.workspace = workspaces[l]->get();
     args.microbatch = microbatch;
+    if (!starts.empty()) {
+      args.documentStarts = starts.data();
+      args.numDocuments = static_cast<int32_t>(starts.size()) - 1;
+    }
     return args;
   }
 

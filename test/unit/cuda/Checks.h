@@ -132,9 +132,10 @@ void checkAttention(const Stream &stream, const AttentionShape &shape) {
   std::vector<double> output(tokens * hidden), sums(statistics);
   std::vector<double> grad = doubles(withoutGaps(shape, qkv));
   std::vector<double> scratch(AttentionWorkspace(layer).all.size());
-  runtime::attentionForward<double>(layer, grad.data(), output.data(),
+  const TaskDocuments samples(layer, LayerArgs{});
+  runtime::attentionForward<double>(samples, grad.data(), output.data(),
                                     sums.data(), scratch.data());
-  runtime::attentionInputGrad<double>(layer, grad.data(), output.data(),
+  runtime::attentionInputGrad<double>(samples, grad.data(), output.data(),
                                       doubles(outputGrad).data(), sums.data(),
                                       scratch.data());
 
