@@ -68,6 +68,7 @@ public:
 
 private:
   void describeSizes();
+  void describeUneven(Member &member);
   LogicalResult findPrograms(Member &member);
   LogicalResult describePrograms(Member &member);
   bool isThere(const EmittedProgram &emitted) const;
@@ -88,6 +89,8 @@ private:
   /// Named as in the first plan.
   std::vector<StageText> stages;
   std::vector<SizesText> sizes;
+  /// Set if micro-batches differ; there is then one member.
+  std::optional<UnevenText> uneven;
   std::vector<EmittedProgram> programs;
 };
 
@@ -153,8 +156,9 @@ LogicalResult Emitter::describePrograms(Member &member) {
     emitted.text.microbatches = member.problem().microbatchesEach();
     emitted.text.sizes = member.sizes;
     emitted.text.samples = sizes[member.sizes].samples;
+    emitted.text.isUneven = uneven.has_value();
     emitted.text.accumulatesInIndexOrder =
-        !isPipeline || member.schedule.accumulatesInIndexOrder();
+        !isPipeline || member.schedule.accumulatesInStatedOrder();
     if (isThere(emitted))
       continue;
     if (!op.getArenaAttr())
@@ -181,6 +185,31 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
+/// Micro-batches that differ run on CPUs, one schedule at a time.
+static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
+                                 bool isAlone, StringRef backend) {
+  auto refuse = [&](const Twine &why) {
+    InFlightDiagnostic error =
+        schedule.emitError()
+        << "the micro-batches of plan @" << plan.getSymName() << " differ, "
+        << why;
+    error.attachNote(plan.getLoc())
+        << "plan @" << plan.getSymName() << " is here";
+    return error;
+  };
+  if (plan.getTargetKind() != pipe::Target::Cpu)
+    return refuse("which programs for GPUs cannot do yet: compile it with "
+                  "--target cpu");
+  if (!backend.empty() && backend != "tcpBackend")
+    return refuse("which programs that connect by MPI cannot do yet: leave out "
+                  "--mpi");
+  if (!isAlone)
+    return refuse("which executables of several schedules cannot do yet: "
+                  "compile @" +
+                  schedule.getSymName() + " alone, without --adaptive");
+  return success();
+}
+
 /// The copies of a schedule run one schedule at a time.
 static LogicalResult checkCopies(pipe::ScheduleOp schedule, bool isAlone) {
   if (!isAlone)
@@ -201,9 +230,19 @@ LogicalResult Emitter::expandAll() {
       return failure();
     if (member.checked->fault())
       return member.checked->emitFault();
+    const bool isAlone = members.size() == 1 && !executable.isAdaptive;
+    if (member.plan.isUneven() &&
+        failed(checkUneven(member.schedule, member.plan, isAlone,
+                           executable.backend)))
+      return failure();
+    if (member.schedule.getOrder() && !isAlone)
+      return member.schedule.emitError()
+             << "schedule @" << member.schedule.getSymName()
+             << " lists the order of its sums in accumulate([...]), and "
+                "executables of several schedules have one reference: compile "
+                "it alone";
     if (member.checked->order().hasCopies() &&
-        failed(checkCopies(member.schedule,
-                           members.size() == 1 && !executable.isAdaptive)))
+        failed(checkCopies(member.schedule, isAlone)))
       return failure();
     member.figures =
         &analyses.getChildAnalysis<pipe::ScheduleFigures>(member.schedule)
@@ -304,6 +343,36 @@ void Emitter::describeSizes() {
     member.sizes = static_cast<int32_t>(same - sizes.begin());
     if (same == sizes.end())
       sizes.push_back(std::move(own));
+    if (plan.isUneven())
+      describeUneven(member);
+  }
+}
+
+/// Micro-batches with the same layers and buffers have one size.
+void Emitter::describeUneven(Member &member) {
+  pipe::PlanOp plan = member.plan;
+  const SizesText base = sizes[member.sizes];
+  const std::vector<std::vector<ReplicaBuffers>> buffers =
+      pipe::buffersByMicrobatch(plan);
+  uneven.emplace();
+  // The layers of each size, as text.
+  std::vector<std::string> known;
+  for (int64_t i = 0; i < int64_t(plan.getMicrobatches()); ++i) {
+    SizesText own = base;
+    own.layers = pipe::describeLayers(plan, i);
+    if (!buffers.empty())
+      own.buffers = buffers[i];
+    const std::string text =
+        layerTable(own.layers, 0) + shareTable(own, 0);
+    const auto same = llvm::find(known, text);
+    uneven->sizeOf.push_back(static_cast<int32_t>(same - known.begin()));
+    if (same == known.end()) {
+      known.push_back(text);
+      uneven->tables.push_back(static_cast<int32_t>(sizes.size()));
+      sizes.push_back(std::move(own));
+    }
+    if (plan.getDocumentsAttr())
+      uneven->documents.push_back(plan.getDocumentsOf(i).vec());
   }
 }
 
@@ -353,8 +422,9 @@ std::vector<std::string> Emitter::extras() const {
   auto isCustom = [](const runtime::LayerDesc &layer) {
     return layer.kind == runtime::LayerKind::Custom;
   };
+  // Texts are continued in samples.
   const bool hasHead =
-      llvm::any_of(layers, [&](const runtime::LayerDesc &layer) {
+      !uneven && llvm::any_of(layers, [&](const runtime::LayerDesc &layer) {
         return !isCustom(layer) &&
                runtime::dataOf(layer) == runtime::LayerData::Targets;
       });
@@ -388,6 +458,9 @@ LogicalResult Emitter::run(llvm::raw_ostream &os) {
     os << layerTable(each.layers, number) << "\n"
        << shareTable(each, number) << "\n"
        << edgeTable(members.front().problem(), stages, each, number) << "\n";
+  if (uneven)
+    os << unevenTable(*uneven, !members.front().problem().edges.empty())
+       << "\n";
   os << stageTable(stages) << "\n"
      << replicaTable(members.front().problem().replicas) << "\n";
   for (EmittedProgram &emitted : programs)

@@ -102,7 +102,8 @@ static std::string partsText(const runtime::CustomDesc &custom) {
 }
 
 /// The last fields of a layer that is custom, a Llama's, keeps something from I
-/// to W, may copy what it saves, or does not run on the CPU.
+/// to W, may copy what it saves, computes rows of documents, or does not run on
+/// the CPU.
 static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
                               int32_t sizes) {
   const bool isCpu = layer.target == runtime::Target::Cpu;
@@ -111,9 +112,12 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
   llvm::raw_string_ostream os(text);
   const bool isOfLlama = isLlama(layer);
   const int64_t kept = layer.inputGradKeepsBytes;
-  const bool hasTail = kept != 0 || layer.offloads;
-  const std::string tail =
-      std::to_string(kept) + (layer.offloads ? ", true" : "");
+  const bool hasTail = kept != 0 || layer.offloads || layer.rowTokens != 0;
+  std::string tail = std::to_string(kept);
+  if (layer.offloads || layer.rowTokens != 0)
+    tail += layer.offloads ? ", true" : ", false";
+  if (layer.rowTokens != 0)
+    tail += ", " + std::to_string(layer.rowTokens);
   if (isCpu && !isCustom && !isOfLlama && !hasTail)
     return text;
   os << ",\n     Target::" << (isCpu ? "Cpu" : "Cuda")

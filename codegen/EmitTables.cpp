@@ -142,6 +142,37 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
   return text;
 }
 
+std::string rondo::codegen::unevenTable(const UnevenText &uneven,
+                                        bool hasEdges) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "// Layers, shares and edges of micro-batches of each size\n"
+        "constexpr MicrobatchDesc sizes[] = {\n";
+  for (int32_t number : uneven.tables)
+    os << "    {" << tableName("layers", number) << ", "
+       << tableName("shares", number) << ", "
+       << (hasEdges ? tableName("edges", number) : "nullptr") << "},\n";
+  os << "};\n// The size of each micro-batch\n";
+  writeArray(os, "int32_t", "size_of", uneven.sizeOf);
+  for (auto [i, lengths] : llvm::enumerate(uneven.documents)) {
+    std::vector<int64_t> starts(1, 0);
+    for (int64_t length : lengths)
+      starts.push_back(starts.back() + length);
+    writeArray(os, "int32_t", "starts_" + std::to_string(i), starts);
+  }
+  if (!uneven.documents.empty()) {
+    os << "// Documents of each micro-batch, and their starts\n"
+          "constexpr DocumentsDesc documents[] = {\n";
+    for (auto [i, lengths] : llvm::enumerate(uneven.documents))
+      os << "    {" << lengths.size() << ", starts_" << i << "},\n";
+    os << "};\n";
+  }
+  os << "constexpr UnevenDesc uneven = {" << uneven.tables.size()
+     << ", sizes, size_of, "
+     << (uneven.documents.empty() ? "nullptr" : "documents") << "};\n";
+  return text;
+}
+
 static bool hasStaging(const Program &program) {
   return llvm::any_of(program.staging, [](int32_t pool) { return pool >= 0; });
 }
@@ -315,7 +346,8 @@ static std::string tailOf(const ProgramText &program, const Problem &problem,
   const std::string fields[] = {
       program.overlap ? "&" + in + "overlap" : "",
       !residencyOf(program, problem).empty() ? in + "resident" : "",
-      program.program->order.hasCopies() ? in + "copies" : ""};
+      program.program->order.hasCopies() ? in + "copies" : "",
+      program.isUneven ? "&uneven" : ""};
   std::string tail, pending;
   for (const std::string &field : fields) {
     pending += ", " + (field.empty() ? std::string("nullptr") : field);

@@ -46,6 +46,16 @@ struct OverlapText {
   std::vector<VersionPolicy> policies;
 };
 
+/// Micro-batches that differ.
+struct UnevenText {
+  /// [size]: its tables of layers, shares and edges.
+  std::vector<int32_t> tables;
+  /// [micro-batch]: its size.
+  std::vector<int32_t> sizeOf;
+  /// [micro-batch]: lengths of its documents. Empty: these are samples.
+  std::vector<std::vector<int64_t>> documents;
+};
+
 /// One program of the executable and its predictions.
 struct ProgramText {
   std::string name;
@@ -63,6 +73,8 @@ struct ProgramText {
   std::vector<int64_t> peakMemoryBytes;
   /// Set if iterations overlap.
   std::optional<OverlapText> overlap;
+  /// Whether it reads unevenTable().
+  bool isUneven = false;
 };
 
 /// Text after the include of the header: a check that its version is the one
@@ -80,6 +92,9 @@ std::string replicaTable(const Replicas &replicas);
 std::string shareTable(const SizesText &text, int32_t sizes);
 std::string edgeTable(const Problem &problem, llvm::ArrayRef<StageText> stages,
                       const SizesText &text, int32_t sizes);
+
+/// What all programs of an executable read whose micro-batches differ.
+std::string unevenTable(const UnevenText &uneven, bool hasEdges);
 
 /// Pools, slots, places, collectives and ranks of a program. `functions`
 /// covers every rank of the program.

@@ -74,9 +74,13 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
   const int64_t numbers = maxNumbers(program, problem);
   // Parts with the same slots share a list.
   llvm::MapVector<llvm::ArrayRef<int32_t>, std::vector<SlotPart>> partsOf;
+  std::map<List, size_t> spans;
   for (const Place &place : program.places)
-    if (place.pool >= 0)
+    if (place.pool >= 0) {
       partsOf.try_emplace(place.slotOf);
+      if (!place.spans.empty())
+        spans.try_emplace(place.spans, spans.size());
+    }
   forEach(partsOf.size(), [&](size_t i) {
     auto &[slots, parts] = partsOf.begin()[i];
     // If iterations overlap, a run has any number of micro-batches.
@@ -92,6 +96,8 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
   llvm::raw_string_ostream os(result);
   os << "// Slots that a buffer takes, micro-batch after micro-batch.\n";
   arrays.write(os);
+  for (const auto &[list, number] : spans)
+    writeArray(os, "int32_t", "spans_" + std::to_string(number), list);
   // Places with the same later parts share a list of them.
   std::map<std::string, size_t> laterParts;
   auto laterOf = [&](const std::vector<SlotPart> &parts) {
@@ -136,6 +142,9 @@ std::string rondo::codegen::placeTable(const ProgramText &text,
     if (parts.size() > 1)
       os << ", " << parts.size() - 1 << ", later_"
          << laterParts[laterOf(parts)];
+    if (!place.spans.empty())
+      os << (parts.size() > 1 ? "" : ", 0, nullptr") << ", spans_"
+         << spans.at(place.spans);
     const BufferNumbers::Buffer &buffer = buffers[k];
     os << "}, // replica " << buffer.replica << " "
        << traitsOf(buffer.kind).keyword;

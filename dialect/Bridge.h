@@ -84,8 +84,11 @@ std::vector<int64_t> stateBytes(PlanOp plan);
 /// Makes the caps of the plan's problem what stateBytes() leaves.
 void takeState(PlanOp plan, Problem &problem);
 
-/// Bytes of each buffer of each stage, all 0 for a stage without `buffers`.
+/// Bytes of each buffer of each stage, all 0 for a stage without `buffers`. If
+/// micro-batches differ, the most of any.
 std::vector<ReplicaBuffers> replicaBuffers(PlanOp plan);
+/// The same by micro-batch; empty if all have equal buffers.
+std::vector<std::vector<ReplicaBuffers>> buffersByMicrobatch(PlanOp plan);
 
 struct ExpandedSchedule {
   Schedule schedule;

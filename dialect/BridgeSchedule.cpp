@@ -4,6 +4,7 @@
 #include "dialect/Bridge.h"
 #include "dialect/Loops.h"
 #include "dialect/Origins.h"
+#include "schedule/model/MicrobatchOrder.h"
 #include "schedule/transforms/Iterations.h"
 
 using namespace mlir;
@@ -28,6 +29,28 @@ static ExpandedSchedule repeatIn(const Problem &window, ScheduleOp op,
     }
   }
   return result;
+}
+
+/// The order in which gradients are added names each micro-batch once.
+static LogicalResult checkOrder(ScheduleOp op, ArrayRef<int32_t> order,
+                                int64_t microbatches) {
+  std::vector<bool> isListed(microbatches);
+  for (int32_t microbatch : order) {
+    if (microbatch < 0 || microbatch >= microbatches)
+      return op.emitError() << "accumulate lists micro-batch " << microbatch
+                            << "; the plan has micro-batches 0 to "
+                            << microbatches - 1 << " [S7]";
+    if (isListed[microbatch])
+      return op.emitError() << "accumulate lists micro-batch " << microbatch
+                            << " twice [S7]";
+    isListed[microbatch] = true;
+  }
+  if (int64_t(order.size()) == microbatches)
+    return success();
+  return op.emitError() << "accumulate lists " << order.size() << " of "
+                        << microbatches
+                        << " micro-batches; every stage adds the gradients of "
+                           "each [S7]";
 }
 
 FailureOr<ExpandedSchedule>
@@ -64,6 +87,11 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     return failure();
 
   ExpandedSchedule result;
+  if (auto order = op.getOrder()) {
+    if (failed(checkOrder(op, *order, problem.microbatches)))
+      return failure();
+    result.schedule.accumulation.assign(order->begin(), order->end());
+  }
   // A sound schedule has F, I and W.
   const int64_t most = 3 * problem.microbatches * problem.numReplicas();
   for (auto [number, rank] : llvm::enumerate(*ranks)) {
@@ -99,6 +127,12 @@ FailureOr<FamilyChoice> rondo::pipe::chooseFamily(ScheduleOp op) {
   auto choice = rondo::chooseFamily(family.getName().str(), arguments);
   if (!choice)
     return op.emitError() << describe(choice.fault());
+  if (!family.getOrder().empty()) {
+    const auto order = familyOrderOf(family.getOrder().str());
+    if (!order)
+      return op.emitError() << describe(order.fault());
+    choice->order = *order;
+  }
   if (family.getOffload().empty() && chunks == 0)
     return *choice;
   const auto options =
@@ -115,6 +149,10 @@ FamilyAttr rondo::pipe::familyAttrOf(const FamilyChoice &choice,
   NamedAttrList arguments;
   for (const auto &[name, value] : choice.arguments)
     arguments.append(name, builder.getI64IntegerAttr(value));
+  if (choice.order != FamilyOrder::Given)
+    arguments.append(orderName,
+                     builder.getStringAttr(
+                         familyOrderWords[static_cast<int>(choice.order)]));
   if (choice.offload) {
     arguments.append(
         offloadName,
@@ -208,6 +246,11 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule, ScheduleOp op,
   if (failed(checkHasOps(schedule, replicas.size(), op)) ||
       (before && failed(checkLoopsHaveNoAttributes(op))))
     return failure();
+  if (schedule.accumulation.empty() || isIndexOrder(schedule.accumulation) ||
+      !op.accumulatesInStatedOrder())
+    op.removeOrderAttr();
+  else
+    op.setOrder(schedule.accumulation);
   std::optional<Repeating> repeating;
   if (op.overlaps()) {
     FailureOr<Repeating> found = repetitionOf(schedule, op);

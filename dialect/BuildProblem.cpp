@@ -108,6 +108,8 @@ static int64_t mostReplicasOfGroups(PlanOp plan) {
 }
 
 std::string rondo::pipe::optionsForOtherPlans(PlanOp plan) {
+  if (plan.isUneven())
+    return {};
   const int64_t replicas = mostReplicasOfGroups(plan);
   if (replicas == 0)
     return {};
@@ -244,14 +246,14 @@ static void addCluster(ClusterOp cluster, Problem &problem) {
 static void addCopies(StageOp stage, int32_t number, Problem &problem) {
   if (!stage.getOffloadAttr())
     return;
-  const StageCostsAttr costs = *stage.getCosts();
+  const StageCosts costs = stage.getCosts()->of(0);
   const auto before = static_cast<rondo::LoadBefore>(stage.getBefore());
-  int64_t bytes = costs.getActivationBytes() - costs.getRecomputedBytes();
+  int64_t bytes = costs.activationBytes - costs.recomputedBytes;
   if (before == rondo::LoadBefore::WeightGrad)
-    bytes -= costs.getInputGradFreesBytes();
+    bytes -= costs.inputGradFreesBytes;
   else if (before == rondo::LoadBefore::Recompute)
-    bytes = costs.getCheckpointBytes();
-  problem.setCopies(number, {costs.getOffloadBytes().value_or(bytes), before,
+    bytes = costs.checkpointBytes;
+  problem.setCopies(number, {costs.offloadBytes.value_or(bytes), before,
                              std::nullopt, std::nullopt});
 }
 
@@ -272,8 +274,8 @@ static void shortenGradients(const std::vector<int64_t> &output,
   }
 }
 
-/// The costs of the stages, and the messages between them.
-static void addStages(PlanOp plan, Problem &problem) {
+/// The costs of the stages for a micro-batch, and the messages between them.
+static void addStages(PlanOp plan, int64_t microbatch, Problem &problem) {
   std::vector<int64_t> flopsPerUs;
   for (DeviceOp device : plan.lookupCluster().getDevices())
     flopsPerUs.push_back(device.getFlopsPerUs());
@@ -283,33 +285,49 @@ static void addStages(PlanOp plan, Problem &problem) {
   problem.costs.resize(size_t(problem.numReplicas()) * numCostColumns);
   const std::vector<std::vector<int32_t>> inputs = plan.getInputs();
   for (auto [number, stage] : llvm::enumerate(stages)) {
-    const auto costs = stage.getCosts();
-    problem.setStageCost(static_cast<int32_t>(number), costs->getForwardNs(),
-                         costs->getInputGradNs(), costs->getWeightGradNs(),
-                         costs->getActivationBytes(),
-                         costs->getInputGradFreesBytes());
+    const StageCosts costs = stage.getCosts()->of(microbatch);
+    problem.setStageCost(static_cast<int32_t>(number), costs.forwardNs,
+                         costs.inputGradNs, costs.weightGradNs,
+                         costs.activationBytes, costs.inputGradFreesBytes);
     problem.keepForWeightGrad(static_cast<int32_t>(number),
-                              costs->getInputGradKeepsBytes());
+                              costs.inputGradKeepsBytes);
     for (int32_t replica = problem.replicas.numberOf(number);
          replica < problem.numReplicas() &&
          problem.replicas[replica].stage == int(number);
          ++replica)
-      problem.cost(replica, ActionKind::Step).ns = costs->getStepNs();
+      problem.cost(replica, ActionKind::Step).ns = costs.stepNs;
     if (stage.getRecomputeAttr())
       problem.setRecomputation(
           static_cast<int32_t>(number), recomputationOf(stage, inputs[number]),
-          costs->getRecomputeNs(), costs->getRecomputedBytes(),
-          costs->getCheckpointBytes());
+          costs.recomputeNs, costs.recomputedBytes, costs.checkpointBytes);
     slowDown(flopsPerUs, problem, static_cast<int32_t>(number));
     addCopies(stage, static_cast<int32_t>(number), problem);
-    outputBytes.push_back(costs->getOutputBytes());
-    withoutGrad.push_back(costs->getOutputWithoutGradBytes());
+    outputBytes.push_back(costs.outputBytes);
+    withoutGrad.push_back(costs.outputWithoutGradBytes);
   }
   if (!problem.recomputation.empty())
     problem.recomputation.resize(problem.numReplicas());
   problem.makeGraph(inputs, outputBytes);
   shortenGradients(outputBytes, withoutGrad, problem);
   problem.addRecomputedEdges();
+}
+
+/// The same for all micro-batches, which differ.
+static void addUnevenStages(PlanOp plan, Problem &problem) {
+  const int64_t count = problem.microbatches;
+  const Problem empty = problem;
+  addStages(plan, /*microbatch=*/0, problem);
+  std::vector<Cost> costs(problem.costs.size() * count);
+  std::vector<int64_t> bytes(problem.edges.size() * count);
+  for (int64_t i = 0; i < count; ++i) {
+    Problem one = empty;
+    addStages(plan, i, one);
+    for (auto [row, cost] : llvm::enumerate(one.costs))
+      costs[row * count + i] = cost;
+    for (auto [number, edge] : llvm::enumerate(one.edges))
+      bytes[number * count + i] = edge.bytes;
+  }
+  problem.setUneven(std::move(costs), std::move(bytes));
 }
 
 /// Gathers and reductions of sharded stages.
@@ -348,7 +366,10 @@ Result<Problem> rondo::pipe::problemOf(PlanOp plan) {
     problem.statesSamples = true;
   }
   addCluster(plan.lookupCluster(), problem);
-  addStages(plan, problem);
+  if (plan.isUneven())
+    addUnevenStages(plan, problem);
+  else
+    addStages(plan, /*microbatch=*/0, problem);
   addShards(plan, problem);
   if (declaresWeights(plan)) {
     takeState(plan, problem);
@@ -377,6 +398,22 @@ FailureOr<Problem> rondo::pipe::buildProblem(PlanOp plan) {
   if (!problem)
     return emitProblemFault(problem.fault(), plan);
   return std::move(*problem);
+}
+
+std::vector<std::vector<ReplicaBuffers>>
+rondo::pipe::buffersByMicrobatch(PlanOp plan) {
+  std::vector<std::vector<ReplicaBuffers>> result;
+  const std::vector<ReplicaBuffers> most = replicaBuffers(plan);
+  for (auto [replica, stage] : llvm::enumerate(plan.getStages())) {
+    const std::vector<ReplicaBuffers> own = stage.buffersByMicrobatch();
+    if (own.empty())
+      continue;
+    // Stages of such plans have one replica.
+    result.resize(own.size(), most);
+    for (auto [buffers, each] : llvm::zip_equal(result, own))
+      buffers[replica] = each;
+  }
+  return result;
 }
 
 std::vector<ReplicaBuffers> rondo::pipe::replicaBuffers(PlanOp plan) {

@@ -147,6 +147,15 @@ FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
     problem = withPoliciesOf(op, *problem);
   if (failed(problem) || !op.overlaps())
     return problem;
+  if (op.lookupPlan().isUneven())
+    return op.emitError()
+               .append("iterations of @", op.getSymName(),
+                       " overlap, but the micro-batches of plan @",
+                       op.getPlan(),
+                       " differ, which do not go together yet: let iterations "
+                       "drain, as with family<\"1f1b\">")
+               .attachNote(op.lookupPlan().getLoc())
+           << "plan @" << op.getPlan() << " is here";
   // For a family to write.
   int64_t iterations = 4 * int64_t(problem->numStages()) + 8;
   if (!op.isBodyEmpty()) {

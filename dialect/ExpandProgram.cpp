@@ -183,6 +183,8 @@ LogicalResult Expander::readMemory(Program &program) {
              << " of stage " << inner.getStageAttr() << " is given twice";
     place.pool = pool;
     place.slotOf.assign(inner.getSlots().begin(), inner.getSlots().end());
+    if (auto spans = inner.getSpans())
+      place.spans.assign(spans->begin(), spans->end());
   }
   return success();
 }

@@ -16,7 +16,7 @@
 
 namespace rondo::pipe {
 
-/// `, k = 2, u = auto, offload = fit, ...`
+/// `, k = 2, u = auto, offload = fit, order = best, ...`
 inline mlir::ParseResult parseFamilyArguments(mlir::AsmParser &parser,
                                               mlir::DictionaryAttr &arguments) {
   mlir::NamedAttrList list;
@@ -29,7 +29,7 @@ inline mlir::ParseResult parseFamilyArguments(mlir::AsmParser &parser,
     if (list.get(name))
       return parser.emitError(loc)
              << "argument '" << name << "' is given twice";
-    if (name == offloadName) {
+    if (name == offloadName || name == orderName) {
       llvm::StringRef word;
       if (parser.parseKeyword(&word))
         return mlir::failure();

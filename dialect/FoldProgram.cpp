@@ -188,7 +188,9 @@ void Folder::writeMemory() {
         builder, loc, static_cast<Buffer>(buffer.kind),
         names.stageOf(buffer.replica),
         names.indexOf(buffer.replica, program.pools[place.pool].rank), peer,
-        nameOfPool(place.pool), builder.getDenseI32ArrayAttr(place.slotOf));
+        nameOfPool(place.pool), builder.getDenseI32ArrayAttr(place.slotOf),
+        place.spans.empty() ? DenseI32ArrayAttr()
+                            : builder.getDenseI32ArrayAttr(place.spans));
     if (PlaceOp replaced = before.place(written))
       keepPlace(replaced, written);
   }

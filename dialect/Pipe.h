@@ -64,6 +64,22 @@ inline constexpr int64_t noTime[] = {0};
 /// The most schedules of an adaptive executable that names no number.
 inline constexpr int64_t defaultCandidates = 8;
 
+/// The figures of a timed layer for one micro-batch (SyntheticAttr).
+struct SyntheticCosts {
+  int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
+  int64_t activationBytes = 0, inputGradFreesBytes = 0, outputBytes = 0,
+          inputGradKeepsBytes = 0;
+};
+
+/// The figures of a stage for one micro-batch (StageCostsAttr).
+struct StageCosts {
+  int64_t forwardNs = 0, inputGradNs = 0, weightGradNs = 0;
+  int64_t activationBytes = 0, inputGradFreesBytes = 0, outputBytes = 0;
+  int64_t stepNs = 0, recomputeNs = 0, recomputedBytes = 0, checkpointBytes = 0;
+  int64_t inputGradKeepsBytes = 0, outputWithoutGradBytes = 0;
+  std::optional<int64_t> offloadBytes;
+};
+
 namespace detail {
 /// The index is one sum of multiples of enclosing loop variables.
 mlir::LogicalResult verifyIndex(mlir::Operation *op);

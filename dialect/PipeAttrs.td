@@ -16,6 +16,10 @@ def Pipe_ObjectiveParameter : Pipe_WordParameter<Pipe_Objective> {
   let defaultValue = "::rondo::pipe::Objective::Makespan";
 }
 
+def Pipe_OrdersParameter : Pipe_WordParameter<Pipe_Orders> {
+  let defaultValue = "::rondo::pipe::Orders::WPerm";
+}
+
 def Pipe_DuplexParameter : Pipe_WordParameter<Pipe_Duplex> {
   let defaultValue = "::rondo::pipe::Duplex::Full";
 }
@@ -159,13 +163,31 @@ def Pipe_SyntheticAttr : Pipe_StructAttr<"Synthetic", "synthetic",
     Bytes are for one micro-batch, except `weight_bytes`. `activation_bytes` are
     held from the start of F: `input_grad_frees_bytes` of them until I ends, the
     rest until W ends. `input_grad_keeps_bytes` are held from the start of I
-    until W ends.
+    until W ends. If micro-batches differ, each figure but `weight_bytes` may be
+    a list with one for each.
+
+    ```mlir
+    synthetic<forward_ns = [400, 100, 100], input_grad_ns = 500, weight_grad_ns = 300>
+    ```
   }];
-  let parameters = (ins Pipe_Number:$forward_ns, Pipe_Number:$input_grad_ns,
-      Pipe_Number:$weight_grad_ns, Pipe_OrElse<"0">:$activation_bytes,
-      Pipe_OrElse<"0">:$input_grad_frees_bytes, Pipe_OrElse<"0">:$output_bytes,
-      Pipe_OrElse<"0">:$weight_bytes,
-      Pipe_OrElse<"0">:$input_grad_keeps_bytes);
+  let parameters = (ins Pipe_ByMicrobatch:$forward_ns,
+      Pipe_ByMicrobatch:$input_grad_ns, Pipe_ByMicrobatch:$weight_grad_ns,
+      Pipe_ByMicrobatchOrZero:$activation_bytes,
+      Pipe_ByMicrobatchOrZero:$input_grad_frees_bytes,
+      Pipe_ByMicrobatchOrZero:$output_bytes, Pipe_OrElse<"0">:$weight_bytes,
+      Pipe_ByMicrobatchOrZero:$input_grad_keeps_bytes);
+  let extraClassDeclaration = fieldsDeclaration # [{
+    /// `costs[i]` are those of micro-batch i; all are the same if there is one.
+    /// A figure that does not differ is written as one number.
+    static SyntheticAttr get(::mlir::MLIRContext *context,
+                             ::llvm::ArrayRef<SyntheticCosts> costs,
+                             int64_t weightBytes);
+    /// The figures that may be lists, with their keys.
+    std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 7>
+    getLists() const;
+    /// All figures for one micro-batch.
+    SyntheticCosts of(int64_t microbatch) const;
+  }];
 }
 
 def Pipe_StreamAttr : Pipe_StructAttr<"Stream", "data"> {
@@ -291,22 +313,41 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
 
     If the stage has `offload`, a `pipe.save` copies `offload_bytes` to the host
     (default: all that may leave).
+
+    If micro-batches differ, each figure but `step_ns`,
+    `output_without_grad_bytes` and `offload_bytes` may be a list with one for
+    each micro-batch.
   }];
-  let parameters = (ins Pipe_Number:$forward_ns, Pipe_Number:$input_grad_ns,
-      Pipe_Number:$weight_grad_ns, Pipe_Number:$activation_bytes,
-      Pipe_Number:$input_grad_frees_bytes, Pipe_Number:$output_bytes,
-      Pipe_OrElse<"0">:$step_ns, Pipe_OrElse<"0">:$recompute_ns,
-      Pipe_OrElse<"0">:$recomputed_bytes, Pipe_OrElse<"0">:$checkpoint_bytes,
-      Pipe_OrElse<"0">:$input_grad_keeps_bytes,
+  let parameters = (ins Pipe_ByMicrobatch:$forward_ns,
+      Pipe_ByMicrobatch:$input_grad_ns, Pipe_ByMicrobatch:$weight_grad_ns,
+      Pipe_ByMicrobatch:$activation_bytes,
+      Pipe_ByMicrobatch:$input_grad_frees_bytes,
+      Pipe_ByMicrobatch:$output_bytes, Pipe_OrElse<"0">:$step_ns,
+      Pipe_ByMicrobatchOrZero:$recompute_ns,
+      Pipe_ByMicrobatchOrZero:$recomputed_bytes,
+      Pipe_ByMicrobatchOrZero:$checkpoint_bytes,
+      Pipe_ByMicrobatchOrZero:$input_grad_keeps_bytes,
       Pipe_OrElse<"0">:$output_without_grad_bytes,
       Pipe_MaybeNumber:$offload_bytes);
+  let extraClassDeclaration = fieldsDeclaration # [{
+    /// `costs[i]` are those of micro-batch i; all are the same if there is one.
+    /// A figure that does not differ is written as one number.
+    static StageCostsAttr get(::mlir::MLIRContext *context,
+                              ::llvm::ArrayRef<StageCosts> costs);
+    /// The figures that may be lists, with their keys.
+    std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 10>
+    getLists() const;
+    /// All figures for one micro-batch.
+    StageCosts of(int64_t microbatch) const;
+  }];
 }
 
 def Pipe_BuffersAttr : Pipe_StructAttr<"Buffers", "buffers"> {
   let summary = "bytes of each buffer of a stage";
   let description = [{
     Weights, gradients, moments, control and workspace exist once; all others are
-    for one micro-batch. 0: the stage has no such buffer.
+    for one micro-batch. 0: the stage has no such buffer. A stage lists them by
+    replica or, if micro-batches differ, by micro-batch.
   }];
   let parameters = (ins Pipe_OrElse<"0">:$weights, Pipe_OrElse<"0">:$gradients,
       Pipe_OrElse<"0">:$moments, Pipe_OrElse<"0">:$weight_changes,
@@ -344,7 +385,9 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
     has the table of families and their arguments. `auto`, where a family takes
     it (`<"blockwise", u = auto>`): the number that is best on the plan, which
     `pipe-generate-schedules` puts in its place. Every family takes `offload`,
-    the word `all` or `fit`, and `offload_chunks`: copies to the host.
+    the word `all` or `fit`, and `offload_chunks`: copies to the host; and
+    `order`, if micro-batches differ: `given`, `ascending`, `descending`,
+    `long_short` or `best`.
   }];
   let parameters = (ins StringRefParameter<"the family's name">:$name,
       "::mlir::DictionaryAttr":$arguments);
@@ -355,6 +398,8 @@ def Pipe_FamilyAttr : AttrDef<PipeDialect, "Family"> {
     std::map<std::string, int64_t> getArgumentMap() const;
     /// The word of `offload`; empty if there is none.
     ::llvm::StringRef getOffload() const;
+    /// The word of `order`; empty if there is none.
+    ::llvm::StringRef getOrder() const;
   }];
 }
 
@@ -414,11 +459,12 @@ def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
     units of 1,000 tasks placed or timed, 1 or more; by default it follows from
     the size of the plan. `time_limit_ms` limits wall time; 0: no limit; the
     default is 1000, or no limit with an `effort`. The same `seed` and `effort`
-    give the same schedule unless time runs out first.
+    give the same schedule unless time runs out first. `orders` says which orders
+    of micro-batches that differ it may choose (default: `wperm`).
   }];
   let parameters = (ins Pipe_ObjectiveParameter:$objective,
       Pipe_MaybeNumber:$time_limit_ms, Pipe_MaybeNumber:$effort,
-      Pipe_OrElse<"0">:$seed);
+      Pipe_OrElse<"0">:$seed, Pipe_OrdersParameter:$orders);
 }
 
 def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {

@@ -9,6 +9,7 @@
 #include "dialect/Pipe.h"
 #include "dialect/ReplicaSyntax.h"
 #include "dialect/StructSyntax.h"
+#include "dialect/UnevenSyntax.h"
 #include "dialect/VersionSyntax.h"
 
 #include "mlir/IR/Builders.h"
@@ -208,6 +209,15 @@ static FailureOr<SmallVector<int64_t>> parseTimes(AsmParser &parser) {
   return parseNumbers(parser);
 }
 
+static FailureOr<SmallVector<int64_t>> parseByMicrobatch(AsmParser &parser) {
+  const SMLoc place = parser.getCurrentLocation();
+  FailureOr<SmallVector<int64_t>> list = parseTimes(parser);
+  if (failed(list) || !list->empty())
+    return list;
+  return parser.emitError(place, "[] has no figures; write one number, or one "
+                                 "for each micro-batch");
+}
+
 static FailureOr<SmallVector<int64_t>> parseCounts(AsmParser &parser) {
   const SMLoc place = parser.getCurrentLocation();
   FailureOr<SmallVector<int64_t>> list = parseTimes(parser);
@@ -359,6 +369,25 @@ static void printStepNumber(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
+/// `schedule_order`, or `[2, 0, 1]`.
+static ParseResult parseAccumulation(OpAsmParser &parser,
+                                     Accumulate &accumulate,
+                                     DenseI32ArrayAttr &order) {
+  return parseOrder(
+      parser, [&] { return parseWord(parser, accumulate); }, order);
+}
+
+static void printAccumulation(OpAsmPrinter &printer, Operation *,
+                              Accumulate accumulate, DenseI32ArrayAttr order) {
+  if (!order) {
+    printer << stringifyAccumulate(accumulate);
+    return;
+  }
+  printer << '[';
+  llvm::interleaveComma(order.asArrayRef(), printer);
+  printer << ']';
+}
+
 //===----------------------------------------------------------------------===//
 // Generated definitions
 //===----------------------------------------------------------------------===//
@@ -403,6 +432,11 @@ std::map<std::string, int64_t> FamilyAttr::getArgumentMap() const {
 
 StringRef FamilyAttr::getOffload() const {
   const auto word = getArguments().getAs<StringAttr>(offloadName);
+  return word ? word.getValue() : StringRef();
+}
+
+StringRef FamilyAttr::getOrder() const {
+  const auto word = getArguments().getAs<StringAttr>(orderName);
   return word ? word.getValue() : StringRef();
 }
 

@@ -60,6 +60,14 @@ def Pipe_Accumulate : Pipe_Enum<"Accumulate",
   I32EnumAttrCase<"ScheduleOrder", 1, "schedule_order">
 ]>;
 
+/// rondo::OrderClass, without its word for any order on any stage:
+/// `accumulate(schedule_order)` allows that.
+def Pipe_Orders : Pipe_Enum<"Orders",
+    "which orders of micro-batches a search may choose if these differ", [
+  I32EnumAttrCase<"Index", 0, "index">, I32EnumAttrCase<"Sums", 1, "sums">,
+  I32EnumAttrCase<"Perm", 2, "perm">, I32EnumAttrCase<"WPerm", 3, "wperm">
+]>;
+
 def Pipe_Norm : Pipe_Enum<"Norm", "what the steps await to clip gradients by", [
   I32EnumAttrCase<"Global", 0, "global">,
   I32EnumAttrCase<"None", 1, "none">

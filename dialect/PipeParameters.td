@@ -81,6 +81,21 @@ def Pipe_SizesParameter
   let defaultValue = "noTime";
 }
 
+/// `1`, or `[1, 2]`, one for each micro-batch.
+def Pipe_ByMicrobatch
+    : ArrayRefParameter<"int64_t", "a number, or one for each micro-batch"> {
+  let parser = "parseByMicrobatch($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+}
+
+/// The same; 0 if it is left out.
+def Pipe_ByMicrobatchOrZero
+    : ArrayRefParameter<"int64_t", "a number, or one for each micro-batch"> {
+  let parser = "parseByMicrobatch($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+  let defaultValue = "noTime";
+}
+
 /// A keyword of an enum as a field of a struct.
 class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
   let parser = "parseWord<" # info.cppNamespace # "::" # info.className #

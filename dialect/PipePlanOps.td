@@ -21,8 +21,18 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     `optimizer` is what memory is planned for: `adamw` (the default) keeps two
     moments of each weight, `sgd` one, `plain_sgd`, which has no momentum, none.
 
+    With `documents`, each micro-batch is a row of documents of these numbers of
+    tokens, one after another without padding. No document is longer than the
+    model's `sequence`. Costs, buffers and messages follow from them, so they
+    differ by micro-batch.
+
     ```mlir
     pipe.plan @step of @gpt on @lab microbatches(8) optimizer(sgd) {
+      pipe.stage @s0 [@wte, @h0] on 0
+      pipe.stage @s1 [@lm_head] on 1
+    }
+    pipe.plan @packed of @gpt on @lab microbatches(3)
+        documents [[60, 20], [64], [10, 12, 30]] {
       pipe.stage @s0 [@wte, @h0] on 0
       pipe.stage @s1 [@lm_head] on 1
     }
@@ -30,12 +40,15 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$model,
       FlatSymbolRefAttr:$cluster, I64Prop:$microbatches,
-      OptionalAttr<I64Attr>:$samples, OptionalAttr<Pipe_TargetAttr>:$target,
+      OptionalAttr<I64Attr>:$samples,
+      OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr,
+          "lengths of documents by micro-batch">>:$documents,
+      OptionalAttr<Pipe_TargetAttr>:$target,
       DefaultValuedProp<EnumProp<Pipe_Optimizer>, "Optimizer::AdamW">:$optimizer);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = Pipe_InOrder<"of, on, microbatches, samples, target, optimizer, {...}", [{
+  let assemblyFormat = Pipe_InOrder<"of, on, microbatches, samples or documents, target, optimizer, {...}", [{
     $sym_name `of` $model `on` $cluster `microbatches` `(` $microbatches `)`
-    (`samples` `(` $samples^ `)`)?
+    (`samples` `(` $samples^ `)`)? (`documents` custom<Documents>($documents)^)?
     (`target` `` $target^)? (`optimizer` `(` custom<Word>($optimizer)^ `)`)?
     attr-dict-with-keyword $body
   }], ["of", "on", "microbatches"]>.format;
@@ -54,8 +67,16 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// Ordered by stage and then by replica, as the core numbers them.
     ::rondo::Replicas getReplicas();
     /// Samples per micro-batch; 0 if the model has only timed layers and the
-    /// plan does not state it.
+    /// plan does not state it. A row of documents is one sample.
     int64_t getSamplesOfMicrobatch();
+    /// The lengths of a micro-batch's documents; empty if it has samples.
+    ::llvm::ArrayRef<int64_t> getDocumentsOf(int64_t microbatch);
+    /// Their sum; 0 if it has samples.
+    int64_t getTokensOf(int64_t microbatch);
+    /// The first micro-batch with the most tokens.
+    int64_t getLargestMicrobatch();
+    /// Whether figures or documents are listed by micro-batch.
+    bool isUneven();
     /// `target`, or `cpu` and `fp32` if it is absent.
     Target getTargetKind();
     DType getDType();
@@ -75,7 +96,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     the order of the list. With `round_robin`, the replicas take whole micro-batches in
     turn instead: of r replicas, the first takes micro-batches 0, r, 2r and so on.
     `buffers` are then listed by replica, while `costs` are for all samples on the
-    first of the ranks.
+    first of the ranks. If micro-batches differ, a stage has one replica, and
+    `buffers` may be listed by micro-batch.
 
     With `sharded`, each replica keeps a shard of the weights, gradients and
     optimizer state instead of all of them.
@@ -160,8 +182,11 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     bool recomputes(::mlir::StringAttr layer);
     /// Whether a copy takes what a layer of that name saves.
     bool offloads(::mlir::StringAttr layer);
-    /// Indexed by replica; empty if the stage does not state them.
+    /// Indexed by replica; empty if the stage does not state them. If
+    /// micro-batches differ, the most bytes of any.
     std::vector<::rondo::ReplicaBuffers> buffersByReplica();
+    /// Indexed by micro-batch if these differ; otherwise empty.
+    std::vector<::rondo::ReplicaBuffers> buffersByMicrobatch();
     void setBuffersByReplica(::llvm::ArrayRef<BuffersAttr> buffers);
     /// `rank 2`, `ranks 2 and 3`.
     std::string describeRanks();

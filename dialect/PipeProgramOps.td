@@ -172,7 +172,9 @@ def Pipe_PlaceOp : Pipe_Op<"place", [HasParent<"ProgramOp">,
   let summary = "where a buffer of a stage is";
   let description = [{
     Micro-batch i uses the slot at position i modulo the length of the list, and
-    so does version i of the weights. State that exists once lists one slot.
+    so does version i of the weights. State that exists once lists one slot. If
+    micro-batches differ in size, `spans` lists how many consecutive slots each
+    takes, from the listed one on.
 
     An input, an output gradient or an input gradient belongs to an edge of the
     plan. If the stage has several such edges, `with` names the stage at the
@@ -181,13 +183,15 @@ def Pipe_PlaceOp : Pipe_Op<"place", [HasParent<"ProgramOp">,
     ```mlir
     pipe.place input @s1 in @p0 [0, 1, 2]
     pipe.place input @join with @left in @p1 [0]
+    pipe.place input @s1 in @p2 [0, 12, 40] spans [12, 28, 6]
     ```
   }];
   let arguments = (ins EnumProp<Pipe_Buffer>:$buffer, FlatSymbolRefAttr:$stage,
       OptionalAttr<I64Attr>:$replica, OptionalAttr<FlatSymbolRefAttr>:$peer,
-      FlatSymbolRefAttr:$pool, DenseI32ArrayAttr:$slots);
-  let assemblyFormat = Pipe_InOrder<"with, in", [{
-    custom<Word>($buffer) custom<Replica>($stage, $replica) (`with` $peer^)? `in` custom<Numbered>($pool, "'p'") $slots attr-dict
+      FlatSymbolRefAttr:$pool, DenseI32ArrayAttr:$slots,
+      OptionalAttr<DenseI32ArrayAttr>:$spans);
+  let assemblyFormat = Pipe_InOrder<"with, in, spans", [{
+    custom<Word>($buffer) custom<Replica>($stage, $replica) (`with` $peer^)? `in` custom<Numbered>($pool, "'p'") $slots (`spans` $spans^)? attr-dict
   }], ["in"]>.format;
   let hasVerifier = 1;
 }

@@ -18,8 +18,10 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     stay as provenance. Times are not part of a schedule: each rank runs its order
     as early as possible.
 
-    `accumulate(schedule_order)` allows micro-batches out of index order; sums then
-    differ in their last bits from the sequential run's.
+    Every stage adds the gradients of micro-batches in the order of their indices,
+    or with `accumulate([2, 0, 1])` in that order; the sequential run adds in the
+    same one. `accumulate(schedule_order)` allows any; sums then differ in their
+    last bits from the sequential run's.
 
     Every stage steps at the end of the iteration, unless the orders hold a
     `pipe.step` of each. The steps of a model with weights wait for the norm of
@@ -68,6 +70,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
                                       "policies by stage">>:$versions,
       OptionalAttr<Pipe_GathersAttr>:$gathers,
       OptionalAttr<Pipe_ClaimsAttr>:$claims,
+      OptionalAttr<DenseI32ArrayAttr>:$order,
       DefaultValuedProp<EnumProp<Pipe_Accumulate>,
           "Accumulate::IndexOrder">:$accumulate,
       DefaultValuedProp<EnumProp<Pipe_Norm>, "Norm::Global">:$norm,
@@ -78,7 +81,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     $sym_name `of` $plan (`family` `` $family^)? (`search` `` $search^)?
     (`found` `` $found^)? (`versions` `` custom<Versions>($versions)^)?
     (`gathers` `` $gathers^)?
-    (`accumulate` `(` custom<Word>($accumulate)^ `)`)?
+    (`accumulate` `(` custom<Accumulation>($accumulate, $order)^ `)`)?
     (`norm` `(` custom<Word>($norm)^ `)`)?
     (`clip` `(` custom<Word>($clip)^ `)`)? (`claims` `` $claims^)?
     attr-dict-with-keyword ($body^)?
@@ -98,7 +101,9 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     /// Iterations from one repetition to the next, where it has a body and
     /// iterations overlap.
     int64_t getIterationsEach();
-    bool accumulatesInIndexOrder() {
+    /// Whether gradients are added in a stated order, by index or of the list
+    /// `order`, so that the sequential run has the same bits.
+    bool accumulatesInStatedOrder() {
       return getAccumulate() == Accumulate::IndexOrder;
     }
     /// Whether it computes the norm of all gradients, for clipping.

@@ -25,12 +25,30 @@ inline mlir::LogicalResult verifyFigures(mlir::Operation *op,
   return mlir::success();
 }
 
-inline mlir::LogicalResult verifyFrees(mlir::Operation *op, int64_t frees,
-                                       int64_t held) {
-  if (frees <= held)
-    return mlir::success();
-  return op->emitError() << "input_grad_frees_bytes is " << frees
-                         << ", more than the activation_bytes of " << held;
+/// The same of figures that may be lists by micro-batch.
+template <typename Lists>
+mlir::LogicalResult verifyFigureLists(mlir::Operation *op, const Lists &lists) {
+  for (auto [name, list] : lists)
+    for (int64_t value : list)
+      if (mlir::failed(verifyFigures(op, {{name, value}})))
+        return mlir::failure();
+  return mlir::success();
+}
+
+/// Either is one number, or one for each micro-batch; lists of other lengths
+/// are refused elsewhere.
+inline mlir::LogicalResult verifyFrees(mlir::Operation *op,
+                                       llvm::ArrayRef<int64_t> frees,
+                                       llvm::ArrayRef<int64_t> held) {
+  const size_t count = std::max(frees.size(), held.size());
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t freed = frees[std::min(i, frees.size() - 1)],
+                  all = held[std::min(i, held.size() - 1)];
+    if (freed > all)
+      return op->emitError() << "input_grad_frees_bytes is " << freed
+                             << ", more than the activation_bytes of " << all;
+  }
+  return mlir::success();
 }
 
 inline mlir::LogicalResult verifyWithoutGrad(mlir::Operation *op,
@@ -78,6 +96,11 @@ mlir::LogicalResult verifyShares(StageOp stage, PlanOp plan, ModelOp model);
 /// Stages that recompute across stages are fed by those that recompute all of
 /// their layers, and both have one replica. The inputs are verified.
 mlir::LogicalResult verifyRecomputation(PlanOp plan);
+/// Checks `documents` without the plan's model.
+mlir::LogicalResult verifyDocuments(PlanOp plan);
+/// Lists by micro-batch have an entry for each, documents fit the model, and
+/// the stages of a plan whose micro-batches differ have one replica.
+mlir::LogicalResult verifyUneven(PlanOp plan, ModelOp model);
 /// Checks `offload` of a stage without its plan.
 mlir::LogicalResult verifyOffload(StageOp stage);
 /// The same in its plan: its devices have host links, and its layers do not

@@ -62,14 +62,6 @@ bool StageOp::recomputes(StringAttr layer) {
   return names && llvm::is_contained(names.empty() ? getLayers() : names, name);
 }
 
-std::vector<ReplicaBuffers> StageOp::buffersByReplica() {
-  std::vector<ReplicaBuffers> result;
-  if (ArrayAttr buffers = getBuffersAttr())
-    for (auto one : buffers.getAsRange<BuffersAttr>())
-      result.push_back(one.getBytes());
-  return result;
-}
-
 void StageOp::setBuffersByReplica(ArrayRef<BuffersAttr> buffers) {
   setBuffersAttr(ArrayAttr::get(
       getContext(), SmallVector<Attribute>(buffers.begin(), buffers.end())));
@@ -157,7 +149,10 @@ LogicalResult rondo::pipe::verifyReplicas(StageOp stage) {
                        "write a number that divides them");
   }
   if (ArrayAttr buffers = stage.getBuffersAttr())
-    if (buffers.size() != replicas)
+    if (buffers.size() != replicas &&
+        (replicas > 1 ||
+         int64_t(buffers.size()) !=
+             cast<PlanOp>(stage->getParentOp()).getMicrobatches()))
       return stage.emitError()
              << "stage @" << stage.getSymName() << " lists buffers of "
              << countOf(buffers.size(), "replica") << ", but it has "

@@ -45,15 +45,8 @@ LayerData SyntheticAttr::getDataRead() const { return LayerData::None; }
 bool SyntheticAttr::hasLoss() const { return false; }
 
 LogicalResult SyntheticAttr::verifyLayer(Operation *op) const {
-  if (failed(verifyFigures(
-          op, {{"forward_ns", getForwardNs()},
-               {"input_grad_ns", getInputGradNs()},
-               {"weight_grad_ns", getWeightGradNs()},
-               {"activation_bytes", getActivationBytes()},
-               {"input_grad_frees_bytes", getInputGradFreesBytes()},
-               {"output_bytes", getOutputBytes()},
-               {"weight_bytes", getWeightBytes()},
-               {"input_grad_keeps_bytes", getInputGradKeepsBytes()}})))
+  if (failed(verifyFigureLists(op, getLists())) ||
+      failed(verifyFigures(op, {{"weight_bytes", getWeightBytes()}})))
     return failure();
   return verifyFrees(op, getInputGradFreesBytes(), getActivationBytes());
 }

@@ -294,5 +294,18 @@ LogicalResult PlaceOp::verify() {
   if (getSlots().empty())
     return emitError() << "the place of " << stringifyBuffer(getBuffer())
                        << " of stage @" << getStage() << " lists no slots";
+  const auto spans = getSpans();
+  if (!spans)
+    return success();
+  if (spans->size() != getSlots().size())
+    return emitError() << "the place of " << stringifyBuffer(getBuffer())
+                       << " of stage @" << getStage() << " lists "
+                       << getSlots().size() << " slots and " << spans->size()
+                       << " spans; write a span for each slot";
+  for (int32_t span : *spans)
+    if (span < 1)
+      return emitError() << "a span of " << stringifyBuffer(getBuffer())
+                         << " of stage @" << getStage() << " is " << span
+                         << "; the minimum is 1";
   return success();
 }

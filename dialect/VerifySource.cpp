@@ -335,6 +335,8 @@ LogicalResult PlanOp::verify() {
   if (auto samples = getSamplesAttr(); samples && samples.getInt() < 1)
     return emitError() << "samples is " << samples.getInt()
                        << "; it must be 1 or more";
+  if (failed(verifyDocuments(*this)))
+    return failure();
   if (getTargetKind() == Target::Cpu && getDType() != DType::Fp32)
     return emitError() << "target cpu takes fp32 only, not "
                        << stringifyDType(getDType());
@@ -352,6 +354,8 @@ LogicalResult PlanOp::verify() {
 }
 
 int64_t PlanOp::getSamplesOfMicrobatch() {
+  if (getDocumentsAttr())
+    return 1;
   if (auto samples = getSamplesAttr())
     return samples.getInt();
   return lookupModel().getStatedSamples();
@@ -407,7 +411,8 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
   if (!model)
     return emitUnknown<ModelOp>(*this, "model", getModel());
-  if (failed(verifySamples(*this, model)))
+  if (failed(verifyUneven(*this, model)) ||
+      failed(verifySamples(*this, model)))
     return failure();
   auto cluster =
       tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr());
@@ -437,23 +442,14 @@ LogicalResult StageOp::verify() {
   if (failed(verifyOffload(*this)))
     return failure();
   if (auto costs = getCosts()) {
-    if (failed(verifyFigures(
+    if (failed(verifyFigureLists(*this, costs->getLists())) ||
+        failed(verifyFigures(
             *this,
-            {{"forward_ns", costs->getForwardNs()},
-             {"input_grad_ns", costs->getInputGradNs()},
-             {"weight_grad_ns", costs->getWeightGradNs()},
-             {"activation_bytes", costs->getActivationBytes()},
-             {"input_grad_frees_bytes", costs->getInputGradFreesBytes()},
-             {"output_bytes", costs->getOutputBytes()},
-             {"step_ns", costs->getStepNs()},
-             {"recompute_ns", costs->getRecomputeNs()},
-             {"recomputed_bytes", costs->getRecomputedBytes()},
-             {"checkpoint_bytes", costs->getCheckpointBytes()},
-             {"input_grad_keeps_bytes", costs->getInputGradKeepsBytes()},
+            {{"step_ns", costs->getStepNs()},
              {"output_without_grad_bytes", costs->getOutputWithoutGradBytes()},
              {"offload_bytes", costs->getOffloadBytes().value_or(0)}})) ||
         failed(verifyWithoutGrad(*this, costs->getOutputWithoutGradBytes(),
-                                 costs->getOutputBytes())) ||
+                                 costs->getOutputBytes().front())) ||
         failed(verifyFrees(*this, costs->getInputGradFreesBytes(),
                            costs->getActivationBytes())))
       return failure();

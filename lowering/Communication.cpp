@@ -154,7 +154,7 @@ void Inserter::wantReceives(Channel &channel) {
   for (Message &m : channel.messages) {
     const int64_t startNs =
         std::max(simulation.endNs[beginOfSender + m.producer], linkFreeNs);
-    linkFreeNs = startNs + link.occupancyNs(problem.edges[m.edge].bytes);
+    linkFreeNs = startNs + link.occupancyNs(problem.bytesOf(m.edge, m.index));
     // Gathers and reductions are only issued here and copies run on lanes of
     // their own, so they do not delay a receive.
     auto isOnOtherLane = [&](Action action) {

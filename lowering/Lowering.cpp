@@ -92,7 +92,8 @@ Schedule tasksOf(ProgramKind kind, const Problem &executing,
                  const Problem &problem, const Schedule &schedule) {
   switch (kind) {
   case ProgramKind::Sequential:
-    return sequentialSchedule(executing, unitsOf(problem, schedule));
+    return sequentialSchedule(executing, unitsOf(problem, schedule),
+                              schedule.accumulation);
   case ProgramKind::Evaluation:
     return evaluationSchedule(executing);
   case ProgramKind::Pipeline:

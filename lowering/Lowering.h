@@ -62,8 +62,10 @@ struct VersionMemory {
 
 /// The figures of a plan that lowering needs in addition to its problem.
 struct PlanFigures {
-  /// Indexed by replica.
+  /// Indexed by replica. If micro-batches differ, the most of any.
   std::vector<ReplicaBuffers> buffers;
+  /// [micro-batch][replica], if micro-batches differ; otherwise empty.
+  std::vector<std::vector<ReplicaBuffers>> buffersByMicrobatch;
   std::vector<Collective> collectives;
   /// [rank]: memory in bytes; noMemoryCap if there is no limit.
   std::vector<int64_t> devices;

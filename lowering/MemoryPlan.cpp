@@ -5,6 +5,7 @@
 
 #include "lowering/BufferLives.h"
 #include "lowering/CopySlots.h"
+#include "lowering/RaggedPlacement.h"
 #include "lowering/SlotTables.h"
 #include "schedule/order/EqualMicrobatches.h"
 
@@ -23,8 +24,9 @@ public:
   Planner(const MemoryRequest &request, Program &program,
           const ForEach &forEach)
       : problem(request.executing), replicas(request.replicas),
-        buffers(request.buffers), kept(request.kept), program(program),
-        forEach(forEach), numbers(problem), arenas(request.numRanks, program) {}
+        buffers(request.buffers), byMicrobatch(request.byMicrobatch),
+        kept(request.kept), program(program), forEach(forEach),
+        numbers(problem), arenas(request.numRanks, program) {}
 
   /// `simulation`: see `withoutPlaces` of planMemory().
   std::optional<Fault> run(ProgramSimulation &simulation);
@@ -41,6 +43,7 @@ private:
                ? kept.weightSlots[replica]
                : 1;
   }
+  bool isRagged() const { return byMicrobatch && !byMicrobatch->empty(); }
   std::optional<Fault> placeState();
   PoolUse useOf(BufferKind kind) const;
   Result<std::vector<NeededPool>>
@@ -53,6 +56,8 @@ private:
   /// The ranks that hold state.
   const Replicas &replicas;
   const std::vector<ReplicaBuffers> &buffers;
+  /// Null or empty: micro-batches have equal buffers.
+  const std::vector<std::vector<ReplicaBuffers>> *byMicrobatch;
   const KeptBytes &kept;
   Program &program;
   const ForEach &forEach;
@@ -107,7 +112,7 @@ std::optional<Fault> Planner::placeState() {
     const int32_t pool = arenas.addPool(rank, bytes, 1);
     for (int32_t h = 0; h < replicas.size(); ++h)
       if (workspaceOf(h) != 0)
-        program.place(h, BufferKind::Workspace) = {pool, {0}};
+        program.place(h, BufferKind::Workspace) = {pool, {0}, {}};
   }
   return std::nullopt;
 }
@@ -167,6 +172,16 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
     const ActionRange actions = program.order.rank(rank);
+    if (isRagged()) {
+      needed[r] = assignRagged(
+          lives.of(rank), sizes,
+          [&](const Life &life) {
+            return aligned(rondo::bytesOf(problem, numbers[life.buffer],
+                                          (*byMicrobatch)[life.index]));
+          },
+          problem.microbatches, program);
+      return;
+    }
     if (problem.iterations > 1) {
       needed[r] = assignRings(lives.of(rank), sizes, actions.size(), program);
       return;
@@ -229,7 +244,8 @@ std::optional<Fault> Planner::run(ProgramSimulation &simulation) {
   forEach(program.places.size(), [&](size_t number) {
     std::vector<int32_t> &slots = program.places[number].slotOf;
     fillGaps(slots);
-    shortenToPeriod(slots);
+    if (program.places[number].spans.empty())
+      shortenToPeriod(slots);
   });
   program.arenaBytes = arenas.ends();
   program.hostArenaBytes.clear();

@@ -36,6 +36,9 @@ struct MemoryRequest {
   /// [replica].
   const std::vector<ReplicaBuffers> &buffers;
   KeptBytes kept = {};
+  /// [micro-batch][replica], if micro-batches differ; null or empty: all have
+  /// `buffers`.
+  const std::vector<std::vector<ReplicaBuffers>> *byMicrobatch = nullptr;
 };
 
 /// Simulates a program without places, with any number of launches in flight.
@@ -54,6 +57,10 @@ ProgramSimulation simulateWithoutPlaces(const Problem &executing,
 /// that size. A pool has as many slots as are in use at once. Slots are
 /// assigned in the order of the rank's actions, and a buffer prefers slots that
 /// it has had before.
+///
+/// If micro-batches differ in their buffers, a rank has one pool for these,
+/// whose slots are small: a buffer takes as many as it needs
+/// (RaggedPlacement.h). Their data keep equal slots.
 ///
 /// The buffer of a send is free for actions that start after the simulated end
 /// of the send; the runtime waits there if the real send has not ended. In a

@@ -31,7 +31,8 @@ Units rondo::unitsOf(const Problem &problem, const Schedule &schedule) {
   return units;
 }
 
-Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
+Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units,
+                                   const std::vector<int32_t> &order) {
   Schedule schedule;
   int32_t replicas = problem.numReplicas();
   schedule.reserve(int64_t(2) * replicas * problem.microbatches);
@@ -59,12 +60,13 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
       for (int32_t e : edges.inputs(s, ActionKind::Recompute))
         isIn[problem.edges[e].from] = isIn[problem.edges[e].from] || isIn[s];
     for (int32_t s = 0; s <= last; ++s)
-      if (isIn[s] && recomputed[s] < i) {
+      if (isIn[s] && recomputed[s] != i) {
         schedule.append(Action(ActionKind::Recompute, s, i));
         recomputed[s] = i;
       }
   };
-  for (int32_t i = 0; i < problem.microbatches; ++i) {
+  for (int32_t k = 0; k < problem.microbatches; ++k) {
+    const int32_t i = order.empty() ? k : order[k];
     for (int32_t s = 0; s < replicas; ++s)
       if (problem.replicas[s].takes(i))
         whole(s, [&] { schedule.append(Action(ActionKind::Forward, s, i)); });
@@ -73,7 +75,7 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
         continue;
       recomputeSegment(s, i);
       whole(s, [&] {
-        if (problem.recomputes(s) && recomputed[s] < i)
+        if (problem.recomputes(s) && recomputed[s] != i)
           schedule.append(Action(ActionKind::Recompute, s, i));
         schedule.append(Action(ActionKind::Backward, s, i));
       });
@@ -82,7 +84,7 @@ Schedule rondo::sequentialSchedule(const Problem &problem, const Units &units) {
     // gradients of a whole group.
     for (int32_t s = 0; s < replicas; ++s)
       if (problem.replicas[s].isSharded() &&
-          size_t(reduced[s]) < units[s].size() && units[s][reduced[s]] == i + 1)
+          size_t(reduced[s]) < units[s].size() && units[s][reduced[s]] == k + 1)
         schedule.append(Action(ActionKind::ReduceGrad, s, reduced[s]++));
   }
   schedule.endRank();

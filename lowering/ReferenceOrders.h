@@ -21,7 +21,9 @@ Units unitsOf(const Problem &problem, const Schedule &schedule);
 /// reverse order, with R before B if the replica recomputes. Weights of sharded
 /// stages are gathered for each task. Gradients are reduced in the `units` of
 /// the schedule that it is the reference of, so that the same sums are added.
-Schedule sequentialSchedule(const Problem &problem, const Units &units);
+/// `order` lists the micro-batches (Schedule::accumulation); empty: by index.
+Schedule sequentialSchedule(const Problem &problem, const Units &units,
+                            const std::vector<int32_t> &order = {});
 
 /// Forward only, one micro-batch after another on every rank, so waiting for
 /// the receivers of earlier micro-batches cannot deadlock.

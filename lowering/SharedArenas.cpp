@@ -151,7 +151,8 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
            first.numRanks(),
            buffers[one.schedule],
            {dataBytes, sharedStaging(schedules, schedule.plan, lowered.kind),
-            versions.weightSlots}},
+            versions.weightSlots},
+           &schedule.plan.buffersByMicrobatch},
           lowered.program, forEach, &lowered.withoutPlaces);
   });
   std::vector<int64_t> arena(first.numRanks(), 0), hostArena;

@@ -20,17 +20,14 @@ namespace rondo::pipe {
 
 namespace {
 
-/// Replaces the stage's times and keeps its bytes.
+/// Replaces the stage's times and keeps its bytes. Micro-batches are equal.
 void setTimes(StageOp stage, const json::StageTimes &times) {
-  StageCostsAttr costs = stage.getCostsAttr();
-  stage.setCostsAttr(StageCostsAttr::get(
-      stage.getContext(), times.forwardNs, times.inputGradNs,
-      times.weightGradNs, costs.getActivationBytes(),
-      costs.getInputGradFreesBytes(), costs.getOutputBytes(), costs.getStepNs(),
-      times.recomputeNs.value_or(costs.getRecomputeNs()),
-      costs.getRecomputedBytes(), costs.getCheckpointBytes(),
-      costs.getInputGradKeepsBytes(), costs.getOutputWithoutGradBytes(),
-      costs.getOffloadBytes()));
+  StageCosts costs = stage.getCostsAttr().of(0);
+  costs.forwardNs = times.forwardNs;
+  costs.inputGradNs = times.inputGradNs;
+  costs.weightGradNs = times.weightGradNs;
+  costs.recomputeNs = times.recomputeNs.value_or(costs.recomputeNs);
+  stage.setCostsAttr(StageCostsAttr::get(stage.getContext(), costs));
 }
 
 Error fail(const Twine &message) {
@@ -55,6 +52,12 @@ Error applyCosts(mlir::ModuleOp module, const CostsFile &file,
     for (PlanOp plan : module.getOps<PlanOp>())
       for (StageOp stage : plan.getStages())
         if (stage.getSymName() == times.name) {
+          if (plan.isUneven())
+            return fail(file.path + ": stage @" + times.name +
+                        " has one time for all micro-batches, and those of "
+                        "plan @" +
+                        plan.getSymName() +
+                        " differ: write lists into costs<...> of the stage");
           setTimes(stage, times);
           ++measured[plan];
           isUsed = true;
@@ -199,11 +202,14 @@ static void setTimesOfLayers(PlanOp plan, ArrayRef<CostsFile> files,
     if (!isMeasured)
       continue;
     ++measured;
-    const StageCostsAttr ofLayers = figures.costs(stage);
-    json::StageTimes times{stage.getSymName().str(), ofLayers.getForwardNs(),
-                           ofLayers.getInputGradNs(),
-                           ofLayers.getWeightGradNs(),
-                           ofLayers.getRecomputeNs()};
+    if (plan.isUneven()) {
+      stage.setCostsAttr(figures.costs(stage));
+      continue;
+    }
+    const StageCosts ofLayers = figures.costs(stage).of(0);
+    json::StageTimes times{stage.getSymName().str(), ofLayers.forwardNs,
+                           ofLayers.inputGradNs, ofLayers.weightGradNs,
+                           ofLayers.recomputeNs};
     for (const CostsFile &file : files)
       for (const json::StageTimes &own : file.costs.stages)
         if (own.name == times.name && own.recomputeNs &&

@@ -46,7 +46,8 @@ mlir::FailureOr<ScheduleOp> addSchedule(PlanOp plan, StringRef name,
   auto schedule = ScheduleOp::create(
       builder, plan.getLoc(), name, plan.getSymName(), FamilyAttr(),
       SearchAttr(), FoundAttr(), versionsOf(builder, problem), GathersAttr(),
-      ClaimsAttr(), Accumulate::IndexOrder, Norm::Global);
+      ClaimsAttr(), /*order=*/mlir::DenseI32ArrayAttr(),
+      Accumulate::IndexOrder, Norm::Global);
   if (failed(foldSchedule(order, schedule)))
     return mlir::failure();
   return schedule;
@@ -59,7 +60,8 @@ ScheduleOp addSchedule(PlanOp plan, StringRef name, const std::string &family) {
       builder, plan.getLoc(), name, plan.getSymName(),
       familyAttrOf(*parseFamily(family), builder.getContext()), SearchAttr(),
       FoundAttr(), /*versions=*/mlir::ArrayAttr(), GathersAttr(), ClaimsAttr(),
-      Accumulate::IndexOrder, Norm::Global);
+      /*order=*/mlir::DenseI32ArrayAttr(), Accumulate::IndexOrder,
+      Norm::Global);
 }
 
 std::optional<std::vector<int64_t>>

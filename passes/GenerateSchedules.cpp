@@ -84,7 +84,7 @@ std::string otherOrders(ScheduleOp schedule, const Problem &problem) {
     const FamilyResult order = rondo::generate(choice, problem);
     if (order &&
         (problem.replicas.areSharded() || !checkSchedule(problem, *order)) &&
-        (!schedule.accumulatesInIndexOrder() ||
+        (!schedule.accumulatesInStatedOrder() ||
          !checkAccumulation(problem, *order)))
       names += (names.empty() ? "" : ", ") + std::string(choice.family->name);
   }

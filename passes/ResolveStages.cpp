@@ -18,7 +18,7 @@ struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
       if (failed(checkLayerSizes(model)))
         return signalPassFailure();
     for (PlanOp plan : getOperation().getOps<PlanOp>()) {
-      if ((plan.getSamplesAttr() &&
+      if (((plan.getSamplesAttr() || plan.getDocumentsAttr()) &&
            failed(checkLayerSizes(plan.lookupModel(), plan))) ||
           failed(checkTarget(plan)))
         return signalPassFailure();

@@ -17,6 +17,9 @@ static_assert(int(pipe::Objective::Makespan) ==
                       int(rondo::Objective::Makespan) &&
                   int(pipe::Objective::Span) == int(rondo::Objective::Span),
               "the dialect's objectives are the core's, in the same order");
+static_assert(int(pipe::Orders::Index) == int(OrderClass::Index) &&
+                  int(pipe::Orders::WPerm) == int(OrderClass::WPerm),
+              "the dialect's order classes are the core's, in the same order");
 static_assert(int(pipe::SearchStop::Exhausted) ==
                       int(rondo::SearchStop::Exhausted) &&
                   int(pipe::SearchStop::Optimal) ==
@@ -73,7 +76,11 @@ LogicalResult SearchSchedules::write(ScheduleOp schedule) {
     return failure();
   problem->objective = static_cast<rondo::Objective>(search.getObjective());
   SearchOptions options = optionsOf(search);
-  options.inIndexOrder = schedule.accumulatesInIndexOrder();
+  options.orders = schedule.accumulatesInStatedOrder()
+                       ? static_cast<OrderClass>(search.getOrders())
+                       : OrderClass::Free;
+  options.inIndexOrder =
+      schedule.accumulatesInStatedOrder() && !problem->isUneven();
   SearchResult result =
       searchPlan(figuresOf(plan), *problem, options, rondo::search);
   if (!result.schedule && onNone) {

@@ -31,7 +31,7 @@ std::optional<Fault> CheckedSchedule::findFault(AnalysisManager &analyses) {
   if (std::optional<Fault> fault =
           checkSteps(judged, schedule, collectivesOf(op, analyses)))
     return fault;
-  return op.accumulatesInIndexOrder() ? checkAccumulation(judged, schedule)
+  return op.accumulatesInStatedOrder() ? checkAccumulation(judged, schedule)
                                       : std::nullopt;
 }
 

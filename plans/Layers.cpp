@@ -101,6 +101,11 @@ static std::vector<LayerInputs> layerInputs(PlanOp plan) {
 }
 
 std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
+  return describeLayers(plan, plan.getLargestMicrobatch());
+}
+
+std::vector<runtime::LayerDesc>
+rondo::pipe::describeLayers(PlanOp plan, int64_t microbatch) {
   ModelOp model = plan.lookupModel();
   std::vector<runtime::LayerDesc> layers;
   const std::vector<LayerInputs> inputs = layerInputs(plan);
@@ -126,6 +131,7 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
       desc.ffn = sizes->ffn;
       desc.batch = plan.getSamplesOfMicrobatch();
       desc.tied = sizes->tied;
+      desc.rowTokens = static_cast<int32_t>(plan.getTokensOf(microbatch));
     }
     if (model.getSamplesAttr())
       desc.batch = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
@@ -134,13 +140,14 @@ std::vector<runtime::LayerDesc> rondo::pipe::describeLayers(PlanOp plan) {
     desc.offloads =
         offloaded.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
-      desc.forwardNs = figures.getForwardNs();
-      desc.inputGradNs = figures.getInputGradNs();
-      desc.weightGradNs = figures.getWeightGradNs();
-      desc.activationBytes = figures.getActivationBytes();
-      desc.inputGradFreesBytes = figures.getInputGradFreesBytes();
-      desc.inputGradKeepsBytes = figures.getInputGradKeepsBytes();
-      desc.outputBytes = figures.getOutputBytes();
+      const SyntheticCosts costs = figures.of(microbatch);
+      desc.forwardNs = costs.forwardNs;
+      desc.inputGradNs = costs.inputGradNs;
+      desc.weightGradNs = costs.weightGradNs;
+      desc.activationBytes = costs.activationBytes;
+      desc.inputGradFreesBytes = costs.inputGradFreesBytes;
+      desc.inputGradKeepsBytes = costs.inputGradKeepsBytes;
+      desc.outputBytes = costs.outputBytes;
       desc.weightBytes = figures.getWeightBytes();
     }
     if (CustomAttr custom = layer.getCustomAttr())
@@ -198,7 +205,10 @@ static std::optional<Fault> findUnsoundMatrix(ModelOp model, PlanOp plan) {
       std::max({double(sizes->vocab), double(sizes->hidden), double(sizes->ffn),
                 double(sizes->sequence), queries});
   const int64_t samples = plan ? plan.getSamplesOfMicrobatch() : sizes->batch;
-  const double tokens = double(samples) * sizes->sequence;
+  const double tokens =
+      plan && plan.getDocumentsAttr()
+          ? double(plan.getTokensOf(plan.getLargestMicrobatch()))
+          : double(samples) * sizes->sequence;
   const double elements = std::max(tokens, double(sizes->hidden)) * widest;
   // Matrices of BLAS have 32-bit sizes; a GPT block's widest has 3 * hidden.
   const double longest = std::max(tokens, qkv);
@@ -217,10 +227,10 @@ static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
     for (ArrayRef<int64_t> bySize : costs.getTimes())
       llvm::append_range(times, bySize);
   if (SyntheticAttr figures = layer.getSyntheticAttr()) {
-    times = {figures.getForwardNs(), figures.getInputGradNs(),
-             figures.getWeightGradNs()};
-    sizes = {figures.getActivationBytes(), figures.getOutputBytes(),
-             figures.getWeightBytes(), figures.getInputGradKeepsBytes()};
+    for (auto [name, list] : figures.getLists())
+      llvm::append_range(StringRef(name).ends_with("_ns") ? times : sizes,
+                         list);
+    sizes.push_back(figures.getWeightBytes());
   }
   if (CustomAttr custom = layer.getCustomAttr()) {
     sizes = {custom.getWeightBytes()};

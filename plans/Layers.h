@@ -20,8 +20,11 @@ namespace rondo::pipe {
 inline constexpr int64_t maxLayerNs = int64_t(1) << 46;
 
 /// The layers of a plan's model, in model order, as the executable describes
-/// them. Names point into the module.
+/// them. Names point into the module. If micro-batches differ, those of the
+/// largest.
 std::vector<runtime::LayerDesc> describeLayers(PlanOp plan);
+/// The same for a micro-batch.
+std::vector<runtime::LayerDesc> describeLayers(PlanOp plan, int64_t microbatch);
 
 /// Most bytes of device memory that a rank takes for attention in addition to
 /// its arena (runtime/model/llama_sizes.h).
@@ -64,14 +67,17 @@ class StageFigures {
 public:
   explicit StageFigures(PlanOp plan);
 
-  /// O(layers of the stage).
+  /// O(layers of the stage) for each micro-batch that differs.
   StageCostsAttr costs(StageOp stage) const;
   /// The sources of the times in costs().
   CostSources sources(StageOp stage) const;
-  /// [replica]
+  /// [replica]; if micro-batches differ in them, [micro-batch].
   llvm::SmallVector<BuffersAttr, 1> buffers(StageOp stage) const;
 
 private:
+  StageCosts costs(StageOp stage, int64_t microbatch) const;
+  llvm::SmallVector<BuffersAttr, 1>
+  buffers(StageOp stage, const std::vector<runtime::LayerDesc> &layers) const;
   /// The most samples of a micro-batch that a task of the stage takes.
   int64_t largestShareOf(StageOp stage) const;
   /// The places of the stage's layers in the model, in its own order.
@@ -81,8 +87,10 @@ private:
   /// Moments of each weight.
   int32_t moments;
   int32_t samples;
-  /// [place in the model]
-  std::vector<runtime::LayerDesc> layers;
+  /// [micro-batch][place in the model]; one entry if micro-batches are equal.
+  std::vector<std::vector<runtime::LayerDesc>> layersOf;
+  /// [micro-batch]: lengths of its documents; empty if it has samples.
+  std::vector<llvm::ArrayRef<int64_t>> documents;
   llvm::SmallVector<LayerOp, 0> ops;
   llvm::DenseMap<mlir::StringAttr, unsigned> places;
   /// Stages whose R makes what R of others begins with.

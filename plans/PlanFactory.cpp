@@ -76,13 +76,15 @@ static void scaleLayer(LayerOp layer, int64_t before, int64_t after) {
         to(costs.getInputGradNs().front()),
         to(costs.getWeightGradNs().front())));
   if (SyntheticAttr figures = layer.getSyntheticAttr()) {
-    SyntheticAttr::Fields fields = figures.getFields();
-    for (int64_t *field :
-         {&fields.forward_ns, &fields.input_grad_ns, &fields.weight_grad_ns,
-          &fields.activation_bytes, &fields.input_grad_frees_bytes,
-          &fields.output_bytes, &fields.input_grad_keeps_bytes})
-      *field = to(*field);
-    layer.setBodyAttr(SyntheticAttr::get(context, fields));
+    // Only plans of equal micro-batches are resized.
+    const SyntheticCosts costs = figures.of(0);
+    layer.setBodyAttr(SyntheticAttr::get(
+        context,
+        SyntheticCosts{to(costs.forwardNs), to(costs.inputGradNs),
+                       to(costs.weightGradNs), to(costs.activationBytes),
+                       to(costs.inputGradFreesBytes), to(costs.outputBytes),
+                       to(costs.inputGradKeepsBytes)},
+        figures.getWeightBytes()));
   }
 }
 

@@ -122,6 +122,7 @@ PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   PlanFigures figures;
   figures.hasNorm = hasNorm;
   figures.buffers = replicaBuffers(plan);
+  figures.buffersByMicrobatch = buffersByMicrobatch(plan);
   figures.collectives = timedCollectives(plan);
   figures.stagingBytes = stagingOfRanks(plan, hasNorm);
   figures.devices = deviceBytes(plan);

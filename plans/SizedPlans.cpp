@@ -42,7 +42,9 @@ static StageCostsAttr costsLike(StageOp base, StageCostsAttr estimate,
                                 StageCostsAttr here) {
   const StageCostsAttr own = base.getCostsAttr();
   auto time = [&](auto get) {
-    return inProportion((own.*get)(), (estimate.*get)(), (here.*get)());
+    // Only plans of equal micro-batches have copies of other sizes.
+    return inProportion((own.*get)().front(), (estimate.*get)().front(),
+                        (here.*get)().front());
   };
   return StageCostsAttr::get(
       base.getContext(), time(&StageCostsAttr::getForwardNs),

@@ -44,9 +44,55 @@ static int64_t defaultSamples(LayerOp op, const runtime::LayerDesc &layer) {
   return sizes ? sizes->batch : layer.batch;
 }
 
+/// Operations of a layer on a micro-batch. Those of a row of documents are the
+/// sum over its documents, within which attention stays.
+static runtime::LayerFlops flopsOf(const runtime::LayerDesc &layer,
+                                   ArrayRef<int64_t> documents) {
+  if (documents.empty())
+    return runtime::layerFlops(layer);
+  runtime::LayerFlops sum{};
+  runtime::LayerDesc one = layer;
+  for (int64_t tokens : documents) {
+    one.rowTokens = static_cast<int32_t>(tokens);
+    const runtime::LayerFlops flops = runtime::layerFlops(one);
+    sum.forward += flops.forward;
+    sum.inputGrad += flops.inputGrad;
+    sum.weightGrad += flops.weightGrad;
+  }
+  return sum;
+}
+
+/// Measured times of a micro-batch as the model states it, for a row of
+/// documents: in proportion to operations or, without any, to tokens.
+static LayerTimes timesOfRow(LayerCostsAttr costs,
+                             const runtime::LayerDesc &layer, LayerOp op,
+                             ArrayRef<int64_t> documents) {
+  runtime::LayerDesc whole = layer;
+  whole.rowTokens = 0;
+  whole.batch = static_cast<int32_t>(defaultSamples(op, layer));
+  LayerTimes times = timesFor(costs, whole.batch, whole.batch);
+  const runtime::LayerFlops own = flopsOf(layer, documents),
+                            all = runtime::layerFlops(whole);
+  const int64_t flops[3][2] = {{own.forward, all.forward},
+                               {own.inputGrad, all.inputGrad},
+                               {own.weightGrad, all.weightGrad}};
+  for (int k = 0; k < 3; ++k) {
+    const long double part =
+        flops[k][1] > 0 ? (long double)(flops[k][0]) / flops[k][1]
+                        : (long double)(runtime::numTokens(layer)) /
+                              runtime::numTokens(whole);
+    times.ns[k] = std::min<int64_t>(
+        static_cast<int64_t>(times.ns[k] * part + 0.5L), maxLayerNs);
+  }
+  return times;
+}
+
 namespace {
 /// Sums over layers for one micro-batch.
 struct Figures {
+  int64_t microbatch = 0;
+  /// The lengths of its documents; empty if it has samples.
+  ArrayRef<int64_t> documents;
   /// The most samples of the micro-batch that a task takes.
   int64_t largestShare = std::numeric_limits<int64_t>::max();
   int64_t ns[3] = {0, 0, 0};
@@ -88,17 +134,21 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     activation += layer.activationBytes;
     freedByInputGrad += layer.inputGradFreesBytes;
     kept += layer.inputGradKeepsBytes;
-    outputGrad = output = op.getSyntheticAttr().getOutputBytes();
+    // Also if no layer takes it.
+    outputGrad = output = op.getSyntheticAttr().of(microbatch).outputBytes;
     return;
   }
   if (LayerCostsAttr costs = op.getCostsAttr()) {
-    const LayerTimes times = timesInShares(
-        costs, layer.batch, std::min<int64_t>(layer.batch, largestShare),
-        defaultSamples(op, layer));
+    const LayerTimes times =
+        documents.empty()
+            ? timesInShares(costs, layer.batch,
+                            std::min<int64_t>(layer.batch, largestShare),
+                            defaultSamples(op, layer))
+            : timesOfRow(costs, layer, op, documents);
     for (int k = 0; k < 3; ++k)
       ns[k] += times.ns[k];
   } else {
-    runtime::LayerFlops flops = runtime::layerFlops(layer);
+    runtime::LayerFlops flops = flopsOf(layer, documents);
     ns[0] += nsFor(flops.forward, speed);
     ns[1] += nsFor(flops.inputGrad, speed);
     ns[2] += nsFor(flops.weightGrad, speed);
@@ -115,8 +165,13 @@ StageFigures::StageFigures(PlanOp plan)
     : microbatches(plan.getMicrobatches()), moments(momentsOf(plan)),
       samples(static_cast<int32_t>(
           std::clamp<int64_t>(plan.getSamplesOfMicrobatch(), 1, maxSamples))),
-      layers(describeLayers(plan)), ops(plan.lookupModel().getLayers()),
-      flopsPerUs(flopsPerUsOf(plan)) {
+      ops(plan.lookupModel().getLayers()), flopsPerUs(flopsPerUsOf(plan)) {
+  const int64_t numDifferent = plan.isUneven() ? microbatches : 1;
+  for (int64_t i = 0; i < numDifferent; ++i) {
+    layersOf.push_back(plan.isUneven() ? describeLayers(plan, i)
+                                       : describeLayers(plan));
+    documents.push_back(plan.getDocumentsOf(i));
+  }
   for (auto [place, op] : llvm::enumerate(ops))
     places[op.getSymNameAttr()] = place;
   SmallVector<StageOp, 0> stages = plan.getStages();
@@ -145,7 +200,7 @@ int64_t StageFigures::largestShareOf(StageOp stage) const {
 CostSources StageFigures::sources(StageOp stage) const {
   CostSources sources;
   for (unsigned place : placesOf(stage)) {
-    const runtime::LayerDesc &layer = layers[place];
+    const runtime::LayerDesc &layer = layersOf.front()[place];
     LayerOp op = ops[place];
     if (layer.kind == runtime::LayerKind::Synthetic)
       sources.add({CostSource::Kind::Stated});
@@ -159,8 +214,11 @@ CostSources StageFigures::sources(StageOp stage) const {
   return sources;
 }
 
-StageCostsAttr StageFigures::costs(StageOp stage) const {
+StageCosts StageFigures::costs(StageOp stage, int64_t microbatch) const {
+  const std::vector<runtime::LayerDesc> &layers = layersOf[microbatch];
   Figures sum;
+  sum.microbatch = microbatch;
+  sum.documents = documents[microbatch];
   sum.largestShare = largestShareOf(stage);
   std::vector<runtime::LayerDesc> own;
   for (unsigned place : placesOf(stage)) {
@@ -174,14 +232,42 @@ StageCostsAttr StageFigures::costs(StageOp stage) const {
                 : stage.getBefore() == LoadBefore::WeightGrad
                     ? sum.offloaded - sum.offloadedForInputGrad
                     : checkpoints;
-  return StageCostsAttr::get(stage.getContext(), sum.ns[0], sum.ns[1],
-                             sum.ns[2], sum.activation, sum.freedByInputGrad,
-                             sum.output, /*step_ns=*/0, sum.recomputeNs,
-                             sum.recomputed, checkpoints, sum.kept,
-                             sum.output - sum.outputGrad, offloaded);
+  return {sum.ns[0],
+          sum.ns[1],
+          sum.ns[2],
+          sum.activation,
+          sum.freedByInputGrad,
+          sum.output,
+          /*stepNs=*/0,
+          sum.recomputeNs,
+          sum.recomputed,
+          checkpoints,
+          sum.kept,
+          sum.output - sum.outputGrad,
+          offloaded};
+}
+
+StageCostsAttr StageFigures::costs(StageOp stage) const {
+  std::vector<StageCosts> all;
+  for (size_t i = 0; i < layersOf.size(); ++i)
+    all.push_back(costs(stage, static_cast<int64_t>(i)));
+  return StageCostsAttr::get(stage.getContext(), all);
 }
 
 SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
+  if (layersOf.size() == 1)
+    return buffers(stage, layersOf.front());
+  SmallVector<BuffersAttr, 1> result;
+  for (const std::vector<runtime::LayerDesc> &layers : layersOf)
+    result.push_back(buffers(stage, layers).front());
+  if (llvm::all_equal(result))
+    result.resize(1);
+  return result;
+}
+
+SmallVector<BuffersAttr, 1>
+StageFigures::buffers(StageOp stage,
+                      const std::vector<runtime::LayerDesc> &layers) const {
   SmallVector<BuffersAttr, 1> result;
   runtime::Samples share{0, 0};
   for (const Share &replica : stage.sharesOf(samples)) {
@@ -219,13 +305,15 @@ std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan, int64_t rank) {
   for (auto [layer, op] :
        llvm::zip_equal(describeLayers(plan), plan.lookupModel().getLayers())) {
     Figures needed;
+    needed.microbatch = plan.getLargestMicrobatch();
+    needed.documents = plan.getDocumentsOf(needed.microbatch);
     needed.add(layer, op, speed);
     int64_t buffers[runtime::numBuffers];
     runtime::stageBytes(&layer, 1, plan.getMicrobatches(), buffers,
                         /*shards=*/1, momentsOf(plan));
     LayerFigures &figures = result.emplace_back();
     figures.parameters = runtime::layerParameters(layer);
-    const runtime::LayerFlops flops = runtime::layerFlops(layer);
+    const runtime::LayerFlops flops = flopsOf(layer, needed.documents);
     figures.forwardFlops = flops.forward;
     figures.inputGradFlops = flops.inputGrad;
     figures.weightGradFlops = flops.weightGrad;
@@ -248,6 +336,8 @@ std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
   for (auto [layer, op] :
        llvm::zip_equal(describeLayers(plan), plan.lookupModel().getLayers())) {
     Figures figures;
+    figures.microbatch = plan.getLargestMicrobatch();
+    figures.documents = plan.getDocumentsOf(figures.microbatch);
     figures.add(layer, op, speed);
     loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
                      figures.ns[0], stateBytesOf(layer, plan),

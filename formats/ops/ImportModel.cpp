@@ -122,7 +122,8 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(pipe::ModelOp model,
   auto plan = pipe::PlanOp::create(
       builder, loc, name(planName), reference(model.getSymNameAttr()),
       reference(cluster.getSymNameAttr()),
-      /*microbatches=*/1, /*samples=*/IntegerAttr(), target);
+      /*microbatches=*/1, /*samples=*/IntegerAttr(),
+      /*documents=*/mlir::ArrayAttr(), target);
   SmallVector<Attribute> layers;
   for (pipe::LayerOp layer : model.getLayers())
     layers.push_back(reference(layer.getSymNameAttr()));

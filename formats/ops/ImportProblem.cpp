@@ -170,17 +170,18 @@ void Importer::writeModel() {
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const WholeCosts costs = wholeCosts(problem, s);
-    pipe::SyntheticAttr::Fields fields;
-    fields.forward_ns = costs.forwardNs;
-    fields.input_grad_ns = costs.inputGradNs;
-    fields.weight_grad_ns = costs.weightGradNs;
-    fields.activation_bytes = costs.activationBytes;
-    fields.input_grad_frees_bytes = costs.freedBytes;
-    fields.output_bytes = outputBytes[s];
-    fields.weight_bytes = weightBytesOf(s);
-    fields.input_grad_keeps_bytes = costs.keptBytes;
+    pipe::SyntheticCosts figures;
+    int64_t weightBytes = 0;
+    figures.forwardNs = costs.forwardNs;
+    figures.inputGradNs = costs.inputGradNs;
+    figures.weightGradNs = costs.weightGradNs;
+    figures.activationBytes = costs.activationBytes;
+    figures.inputGradFreesBytes = costs.freedBytes;
+    figures.outputBytes = outputBytes[s];
+    weightBytes = weightBytesOf(s);
+    figures.inputGradKeepsBytes = costs.keptBytes;
     pipe::LayerOp::create(builder, loc, name("l" + Twine(s)),
-                          pipe::SyntheticAttr::get(context, fields),
+                          pipe::SyntheticAttr::get(context, figures, weightBytes),
                           pipe::LayerCostsAttr());
   }
 }
@@ -219,7 +220,7 @@ void Importer::writePlan() {
       reference(problem.name + "_cluster"), problem.microbatches,
       problem.statesSamples ? builder.getI64IntegerAttr(problem.samples)
                             : IntegerAttr(),
-      /*target=*/pipe::TargetAttr());
+      /*documents=*/mlir::ArrayAttr(), /*target=*/pipe::TargetAttr());
   enter(plan.getBody());
   const std::vector<std::vector<int32_t>> inputs = inputsOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {

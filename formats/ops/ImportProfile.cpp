@@ -33,23 +33,24 @@ rondo::formats::importProfile(const GraphProfile &profile,
                             pipe::ArchitectureAttrInterface(), IntegerAttr());
   builder.setInsertionPointToEnd(&model.getBody().emplaceBlock());
   for (const ProfileLayer &layer : layers) {
-    pipe::SyntheticAttr::Fields fields;
-    fields.output_bytes = layer.outputBytes;
+    pipe::SyntheticCosts costs;
+    int64_t weightBytes = 0;
+    costs.outputBytes = layer.outputBytes;
     for (uint32_t place : layer.nodes) {
       const ProfileNode &node = profile.nodes[place];
-      fields.activation_bytes += node.activationBytes;
-      fields.weight_bytes += node.parameterBytes;
+      costs.activationBytes += node.activationBytes;
+      weightBytes += node.parameterBytes;
       if (isModelInput(node))
         continue;
-      fields.forward_ns += node.forwardNs;
+      costs.forwardNs += node.forwardNs;
       const int64_t ofWeights =
           node.parameterBytes > 0 ? node.backwardNs / 2 : 0;
-      fields.input_grad_ns += node.backwardNs - ofWeights;
-      fields.weight_grad_ns += ofWeights;
+      costs.inputGradNs += node.backwardNs - ofWeights;
+      costs.weightGradNs += ofWeights;
     }
     pipe::LayerOp::create(
         builder, loc, builder.getStringAttr(layerName(profile, layer)),
-        pipe::SyntheticAttr::get(context, fields), pipe::LayerCostsAttr());
+        pipe::SyntheticAttr::get(context, costs, weightBytes), pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

@@ -189,7 +189,7 @@ rondo::formats::importOrders(pipe::PlanOp plan, const Problem &problem,
       plan.getSymName(), pipe::FamilyAttr(), pipe::SearchAttr(),
       pipe::FoundAttr(), pipe::versionsOf(builder, problem),
       pipe::GathersAttr(),
-      /*claims=*/pipe::ClaimsAttr(),
+      /*claims=*/pipe::ClaimsAttr(), /*order=*/mlir::DenseI32ArrayAttr(),
       checkAccumulation(problem, schedule) ? pipe::Accumulate::ScheduleOrder
                                            : pipe::Accumulate::IndexOrder,
       pipe::Norm::Global);

@@ -52,19 +52,20 @@ OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
   const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
     const WholeCosts costs = wholeCosts(problem, s);
-    pipe::SyntheticAttr::Fields fields;
-    fields.forward_ns = timeOf(problem, s, ActionKind::Forward);
-    fields.input_grad_ns = timeOf(problem, s, ActionKind::InputGrad);
-    fields.weight_grad_ns = timeOf(problem, s, ActionKind::WeightGrad);
-    fields.activation_bytes = costs.activationBytes;
-    fields.input_grad_frees_bytes = costs.freedBytes;
-    fields.output_bytes = outputBytes[s];
-    fields.input_grad_keeps_bytes = costs.keptBytes;
+    pipe::SyntheticCosts figures;
+    int64_t weightBytes = 0;
+    figures.forwardNs = timeOf(problem, s, ActionKind::Forward);
+    figures.inputGradNs = timeOf(problem, s, ActionKind::InputGrad);
+    figures.weightGradNs = timeOf(problem, s, ActionKind::WeightGrad);
+    figures.activationBytes = costs.activationBytes;
+    figures.inputGradFreesBytes = costs.freedBytes;
+    figures.outputBytes = outputBytes[s];
+    figures.inputGradKeepsBytes = costs.keptBytes;
     if (!problem.weightBytes.empty())
-      fields.weight_bytes = problem.weightBytes[s];
+      weightBytes = problem.weightBytes[s];
     pipe::LayerOp::create(
         builder, loc, builder.getStringAttr("s" + std::to_string(s)),
-        pipe::SyntheticAttr::get(context, fields), pipe::LayerCostsAttr());
+        pipe::SyntheticAttr::get(context, figures, weightBytes), pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

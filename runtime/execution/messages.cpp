@@ -114,6 +114,9 @@ BufferPlace Messages::placeOf(int32_t number) {
   if (place.pool < 0)
     return {};
   const PoolDesc &pool = program.pools[place.pool];
+  if (place.spans)
+    return {context.state.address(pool, 0), pool.slotBytes, place,
+            /*firstFence=*/-1};
   if (firstFence[place.pool] < 0) {
     firstFence[place.pool] = static_cast<int32_t>(fences.size());
     fences.resize(fences.size() + pool.slots);
@@ -153,14 +156,21 @@ void Messages::send(Message message, int64_t h, int64_t to,
   const Transport::Ticket ticket = transport.send(
       channel, name,
       runtime::at(edge.sent.at(microbatch), edgeDescs[number].sentOffset),
-      edgeDescs[number].bytes);
+      bytesOf(number, microbatch));
   if (!edge.sent.base)
     return;
+  const Fence own = {channel, ticket, number, static_cast<int32_t>(microbatch)};
+  if (edge.sent.isRagged()) {
+    const int32_t slot = edge.sent.slot(microbatch);
+    rangeFences.push_back({edge.sent.slots.pool, slot,
+                           slot + edge.sent.slots.spans[microbatch], own});
+    return;
+  }
   Fence *fence = &fences[(edge.sent.firstFence + edge.sent.slot(microbatch)) *
                          fencesPerSlot];
   while (fence->channel >= 0)
     ++fence;
-  *fence = {channel, ticket, number, static_cast<int32_t>(microbatch)};
+  *fence = own;
 }
 
 void Messages::receive(int32_t number, int64_t microbatch) {
@@ -177,13 +187,26 @@ void Messages::receive(int32_t number, int64_t microbatch) {
       transport.receive(nextOf(edge, name), name,
                         runtime::at(edge.received.at(microbatch),
                                     edgeDescs[number].receivedOffset),
-                        edgeDescs[number].bytes);
+                        bytesOf(number, microbatch));
 }
 
 void Messages::acquire(const BufferPlace &place, int64_t microbatch,
                        Action &action) {
   if (!place.base)
     return;
+  if (place.isRagged()) {
+    const int32_t slot = place.slot(microbatch),
+                  end = slot + place.slots.spans[microbatch];
+    std::erase_if(rangeFences, [&](const RangeFence &range) {
+      if (range.pool != place.slots.pool || range.begin >= end ||
+          range.end <= slot)
+        return false;
+      transport.waitSent(range.fence.channel, range.fence.ticket);
+      action.waited(Traced::Release, range.fence.edge, range.fence.microbatch);
+      return true;
+    });
+    return;
+  }
   Fence *fence =
       &fences[(place.firstFence + place.slot(microbatch)) * fencesPerSlot];
   for (int32_t k = 0; k < fencesPerSlot && fence[k].channel >= 0; ++k) {
@@ -200,7 +223,8 @@ void Messages::awaitMessage(int32_t number, int64_t microbatch,
     const EdgeDesc &desc = edgeDescs[number];
     if (edge.isCopied && edge.received.base)
       device.copy(edge.received.at(microbatch) + desc.receivedOffset,
-                  edge.sent.at(microbatch) + desc.sentOffset, desc.bytes);
+                  edge.sent.at(microbatch) + desc.sentOffset,
+                  bytesOf(number, microbatch));
     return;
   }
   int64_t ticket = edge.ticket(microbatch);
@@ -231,13 +255,16 @@ void Messages::addOutputGrads(int32_t replica, int64_t microbatch,
     int64_t bytes = 0;
     for (int32_t edge : grads[k].edges)
       if (carries(edge, microbatch))
-        bytes += edgeDescs[edge].bytes;
+        bytes += bytesOf(edge, microbatch);
     device.addTo(grads[0].place.at(microbatch), grads[k].place.at(microbatch),
                  bytes, dtype);
   }
 }
 
 void Messages::awaitSends() {
+  for (const RangeFence &range : rangeFences)
+    transport.waitSent(range.fence.channel, range.fence.ticket);
+  rangeFences.clear();
   for (Fence &fence : fences) {
     if (fence.channel >= 0)
       transport.waitSent(fence.channel, fence.ticket);

@@ -26,6 +26,8 @@ struct BufferPlace {
 
   /// The slot of a micro-batch; for weights, of a version.
   int32_t slot(int64_t number) const { return slotOf(slots, number); }
+  /// Whether micro-batches take several slots.
+  bool isRagged() const { return slots.spans; }
   char *at(int64_t number) const {
     return base ? base + slot(number) * slotBytes : nullptr;
   }
@@ -116,6 +118,20 @@ private:
     int32_t edge = -1, microbatch = 0;
   };
 
+  /// A send that still reads consecutive slots of a pool.
+  struct RangeFence {
+    int32_t pool = -1, begin = 0, end = 0;
+    Fence fence;
+  };
+
+  /// Bytes of an edge's message of a micro-batch.
+  int64_t bytesOf(int32_t edge, int64_t microbatch) const {
+    return program.uneven
+               ? program.uneven->sizes[sizeOf(program, microbatch)]
+                     .edges[edge]
+                     .bytes
+               : edgeDescs[edge].bytes;
+  }
   BufferPlace placeOf(int32_t number);
   void addEdge(int32_t number);
   void addPart(std::vector<LocalTensor> &list, int32_t place, int32_t edge);
@@ -159,6 +175,9 @@ private:
   /// The most sends that may read a slot at once.
   int32_t fencesPerSlot = 1;
   std::vector<Fence> fences;
+  /// Of places whose micro-batches take several slots, in the order of the
+  /// sends.
+  std::vector<RangeFence> rangeFences;
 };
 
 } // namespace rondo::runtime

@@ -64,12 +64,17 @@ void RunningRank::addReplica(int32_t h) {
   }
   if (replica.binding->momentShard > 0)
     replica.moments = std::make_unique<MomentShard>(device, *replica.binding);
-  makeCalls(replica);
+  replica.sizes.resize(program.uneven ? program.uneven->numSizes : 1);
+  for (size_t k = 0; k < replica.sizes.size(); ++k) {
+    replica.sizes[k].binding =
+        &state.replicas(program, static_cast<int32_t>(k))[h];
+    makeCalls(replica, replica.sizes[k]);
+  }
 }
 
 /// Writes the fields that all calls of a layer's task have in common.
-void RunningRank::makeCalls(LocalReplica &replica) const {
-  const ReplicaBinding &binding = *replica.binding;
+void RunningRank::makeCalls(LocalReplica &replica, SizedCalls &sized) const {
+  const ReplicaBinding &binding = *sized.binding;
   const size_t last = binding.layers.size() - 1;
   LayerArgs common{};
   common.lossScale = replica.lossScale;
@@ -87,9 +92,9 @@ void RunningRank::makeCalls(LocalReplica &replica) const {
               binding.layers.front().desc->target == Target::Cpu
           ? nullptr
           : &binding.control.header->before;
-  replica.calls.assign(binding.layers.size(), {common, common, common, common});
+  sized.calls.assign(binding.layers.size(), {common, common, common, common});
   for (size_t l = 0; l <= last; ++l) {
-    LayerCalls &calls = replica.calls[l];
+    LayerCalls &calls = sized.calls[l];
     if (l > 0)
       calls.forward.inputs[0] = calls.recompute.inputs[0] =
           calls.inputGrad.inputGrads[0] = inner(l - 1);
@@ -250,19 +255,20 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   copies.await(ActionKind::Forward, h, microbatch);
   action.restart();
   checkOrder(replica, microbatch);
-  const ReplicaBinding &binding = *replica.binding;
+  SizedCalls &sized = sizedOf(replica, microbatch);
+  const ReplicaBinding &binding = *sized.binding;
   const Saved saved(replica, microbatch);
   char *weights = replica.weights->weights(ActionKind::Forward, microbatch);
   char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
   const int64_t number = microbatch % program.microbatches;
   for (size_t k = 0; k < replica.tensors->inputs.size(); ++k)
-    replica.calls.front().forward.inputs[k] =
+    sized.calls.front().forward.inputs[k] =
         replica.tensors->inputs[k].place.at(microbatch);
-  replica.calls.back().forward.output =
+  sized.calls.back().forward.output =
       replica.place(Buffer::Output).at(microbatch);
-  for (size_t l = 0; l < replica.calls.size(); ++l) {
+  for (size_t l = 0; l < sized.calls.size(); ++l) {
     const LayerBinding &layer = binding.layers[l];
-    LayerArgs &args = replica.calls[l].forward;
+    LayerArgs &args = sized.calls[l].forward;
     if (!layer.desc->recomputes) {
       args.savedForInputGrad = saved.forInputGrad(layer);
       args.savedForWeightGrad = saved.forWeightGrad(layer);
@@ -270,7 +276,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     // The layer before the one with which R begins writes the checkpoint.
     if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
-    if (l + 1 < replica.calls.size())
+    if (l + 1 < sized.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
     setWeights(layer, args, weights);
@@ -303,7 +309,8 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     writeData(static_cast<int32_t>(h), microbatch);
   copies.await(ActionKind::Recompute, h, microbatch);
   action.restart();
-  const ReplicaBinding &binding = *replica.binding;
+  SizedCalls &sized = sizedOf(replica, microbatch);
+  const ReplicaBinding &binding = *sized.binding;
   const Saved saved = savedOf(h, microbatch);
   char *weights = replica.weights->weights(ActionKind::Recompute, microbatch);
   const char *changes =
@@ -317,14 +324,14 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
           ? replica.tensors->inputs
           : replica.tensors->recomputedInputs;
   for (size_t k = 0; k < inputs.size(); ++k)
-    replica.calls.front().recompute.inputs[k] = inputs[k].place.at(microbatch);
+    sized.calls.front().recompute.inputs[k] = inputs[k].place.at(microbatch);
   if (output.base)
-    replica.calls.back().recompute.output = output.at(microbatch);
-  for (size_t l = 0; l < replica.calls.size(); ++l) {
+    sized.calls.back().recompute.output = output.at(microbatch);
+  for (size_t l = 0; l < sized.calls.size(); ++l) {
     const LayerBinding &layer = binding.layers[l];
     if (!layer.desc->recomputes)
       continue;
-    LayerArgs &args = replica.calls[l].recompute;
+    LayerArgs &args = sized.calls[l].recompute;
     args.savedForInputGrad = saved.forInputGrad(layer);
     args.savedForWeightGrad = saved.forWeightGrad(layer);
     if (layer.checkpointOffset >= 0)
@@ -350,17 +357,19 @@ void RunningRank::beginInputGrad(int64_t h, int64_t microbatch,
   action.restart();
   messages.addOutputGrads(static_cast<int32_t>(h), microbatch,
                           replica.binding->layers.back().desc->dtype);
+  SizedCalls &sized = sizedOf(replica, microbatch);
   for (size_t k = 0; k < replica.tensors->inputGrads.size(); ++k)
-    replica.calls.front().inputGrad.inputGrads[k] =
+    sized.calls.front().inputGrad.inputGrads[k] =
         replica.tensors->inputGrads[k].place.at(microbatch);
-  replica.calls.back().inputGrad.outputGrad =
+  sized.calls.back().inputGrad.outputGrad =
       replica.place(Buffer::OutputGrad).at(microbatch);
 }
 
-LayerArgs &RunningRank::inputGradArgs(LocalReplica &replica, size_t l,
-                                      const Saved &saved, int64_t microbatch) {
-  const LayerBinding &layer = replica.binding->layers[l];
-  LayerArgs &args = replica.calls[l].inputGrad;
+LayerArgs &RunningRank::inputGradArgs(LocalReplica &replica, SizedCalls &sized,
+                                      size_t l, const Saved &saved,
+                                      int64_t microbatch) {
+  const LayerBinding &layer = sized.binding->layers[l];
+  LayerArgs &args = sized.calls[l].inputGrad;
   args.savedForInputGrad = saved.forInputGrad(layer);
   args.savedForWeightGrad = saved.forWeightGrad(layer);
   args.keptForWeightGrad = saved.keptByInputGrad(layer);
@@ -369,10 +378,11 @@ LayerArgs &RunningRank::inputGradArgs(LocalReplica &replica, size_t l,
   return args;
 }
 
-LayerArgs &RunningRank::weightGradArgs(LocalReplica &replica, size_t l,
-                                       const Saved &saved, int64_t microbatch) {
-  const LayerBinding &layer = replica.binding->layers[l];
-  LayerArgs &args = replica.calls[l].weightGrad;
+LayerArgs &RunningRank::weightGradArgs(LocalReplica &replica, SizedCalls &sized,
+                                       size_t l, const Saved &saved,
+                                       int64_t microbatch) {
+  const LayerBinding &layer = sized.binding->layers[l];
+  LayerArgs &args = sized.calls[l].weightGrad;
   args.gradients = (replica.shard ? replica.shard->gradients()
                                   : replica.binding->gradients) +
                    layer.gradientsOffset;
@@ -391,14 +401,15 @@ void RunningRank::inputGrad(int64_t h, int64_t microbatch) {
   awaitCopies(h, microbatch, ActionKind::InputGrad, action);
   beginInputGrad(h, microbatch, action);
   const Saved saved = savedOf(h, microbatch);
+  SizedCalls &sized = sizedOf(replica, microbatch);
   char *weights = replica.weights->weights(ActionKind::InputGrad, microbatch);
   const char *changes =
       replica.moved
           ? replica.weights->changes(ActionKind::InputGrad, microbatch)
           : nullptr;
-  for (size_t l = replica.calls.size(); l-- > 0;) {
-    const LayerBinding &layer = replica.binding->layers[l];
-    LayerArgs &args = inputGradArgs(replica, l, saved, microbatch);
+  for (size_t l = sized.calls.size(); l-- > 0;) {
+    const LayerBinding &layer = sized.binding->layers[l];
+    LayerArgs &args = inputGradArgs(replica, sized, l, saved, microbatch);
     setWeights(layer, args, weights);
     if (changes)
       args.weights =
@@ -415,10 +426,11 @@ void RunningRank::weightGrad(int64_t h, int64_t microbatch) {
   Action action(*this, ActionKind::WeightGrad, h, microbatch);
   awaitCopies(h, microbatch, ActionKind::WeightGrad, action);
   const Saved saved = savedOf(h, microbatch);
+  SizedCalls &sized = sizedOf(replica, microbatch);
   char *weights = replica.weights->weights(ActionKind::WeightGrad, microbatch);
-  for (size_t l = replica.calls.size(); l-- > 0;) {
-    const LayerBinding &layer = replica.binding->layers[l];
-    LayerArgs &args = weightGradArgs(replica, l, saved, microbatch);
+  for (size_t l = sized.calls.size(); l-- > 0;) {
+    const LayerBinding &layer = sized.binding->layers[l];
+    LayerArgs &args = weightGradArgs(replica, sized, l, saved, microbatch);
     setWeights(layer, args, weights);
     layer.body.weightGrad(layer.desc, &args);
   }
@@ -441,12 +453,13 @@ void RunningRank::backward(int64_t h, int64_t microbatch) {
   awaitCopies(h, microbatch, ActionKind::Backward, action);
   beginInputGrad(h, microbatch, action);
   const Saved saved = savedOf(h, microbatch);
+  SizedCalls &sized = sizedOf(replica, microbatch);
   char *forInput = replica.weights->weights(ActionKind::InputGrad, microbatch);
-  for (size_t l = replica.calls.size(); l-- > 0;) {
-    const LayerBinding &layer = replica.binding->layers[l];
-    LayerArgs &args = inputGradArgs(replica, l, saved, microbatch);
+  for (size_t l = sized.calls.size(); l-- > 0;) {
+    const LayerBinding &layer = sized.binding->layers[l];
+    LayerArgs &args = inputGradArgs(replica, sized, l, saved, microbatch);
     setWeights(layer, args, forInput);
-    LayerArgs &later = weightGradArgs(replica, l, saved, microbatch);
+    LayerArgs &later = weightGradArgs(replica, sized, l, saved, microbatch);
     if (layer.body.backward) {
       LayerArgs both = args;
       both.gradients = later.gradients;

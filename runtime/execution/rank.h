@@ -93,9 +93,16 @@ private:
   struct LayerCalls {
     LayerArgs forward{}, inputGrad{}, weightGrad{}, recompute{};
   };
+  /// The layers of a replica for micro-batches of one size.
+  struct SizedCalls {
+    const ReplicaBinding *binding = nullptr;
+    std::vector<LayerCalls> calls;
+  };
   struct LocalReplica {
     /// Null if another rank runs it.
     const ReplicaBinding *binding = nullptr;
+    /// Indexed by sizeOf().
+    std::vector<SizedCalls> sizes;
     const BufferPlace *places = nullptr;
     const ReplicaTensors *tensors = nullptr;
     /// One of the three below.
@@ -106,7 +113,6 @@ private:
     /// Null: it keeps all moments of the weights that it keeps.
     std::unique_ptr<MomentShard> moments;
     double lossScale = 0;
-    std::vector<LayerCalls> calls;
     /// Whether a layer has a function for I and W at once.
     bool hasBackward = false;
     /// The first layer whose F replaces some of its weights; null: none. And
@@ -202,16 +208,27 @@ private:
   /// Calls the program's function, and waits for its sends.
   void act();
   void addReplica(int32_t replica);
-  void makeCalls(LocalReplica &replica) const;
+  void makeCalls(LocalReplica &replica, SizedCalls &sized) const;
+  SizedCalls &sizedOf(LocalReplica &replica, int64_t microbatch) const {
+    return replica.sizes[sizeOf(program, microbatch)];
+  }
   /// Waits for what I and B read and write, and sets where it is.
   void beginInputGrad(int64_t replica, int64_t microbatch, Action &action);
   /// The arguments of I and of W of a layer, all but the weights.
-  LayerArgs &inputGradArgs(LocalReplica &replica, size_t layer,
-                           const Saved &saved, int64_t microbatch);
-  LayerArgs &weightGradArgs(LocalReplica &replica, size_t layer,
-                            const Saved &saved, int64_t microbatch);
+  LayerArgs &inputGradArgs(LocalReplica &replica, SizedCalls &sized,
+                           size_t layer, const Saved &saved,
+                           int64_t microbatch);
+  LayerArgs &weightGradArgs(LocalReplica &replica, SizedCalls &sized,
+                            size_t layer, const Saved &saved,
+                            int64_t microbatch);
+  /// Sets what differs by micro-batch in all tasks of a layer.
   void setTime(const LocalReplica &replica, LayerArgs &args,
                int64_t microbatch) const {
+    if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
+      args.documentStarts = documents->starts;
+      args.numDocuments = documents->count;
+      args.lossScale = lossShare(program, microbatch);
+    }
     args.seed = span.seed;
     args.iteration = iterationOf(microbatch);
     if (replica.tables && program.overlap)

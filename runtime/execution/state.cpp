@@ -29,24 +29,37 @@ State::State(const Executable &executable, const World &world,
   checkTensorNames();
   checkRunningTensors();
   // A program for each micro-batch size.
-  std::vector<const ProgramDesc *> sizes;
+  std::vector<ProgramDesc> sizes;
+  auto addSize = [&](const ProgramDesc &program) {
+    checkSizes(program);
+    auto same =
+        std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc &other) {
+          return other.shares == program.shares &&
+                 other.layers == program.layers;
+        });
+    const auto number = static_cast<int32_t>(same - sizes.begin());
+    if (same == sizes.end())
+      sizes.push_back(program);
+    return number;
+  };
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     const ProgramDesc &program = exe.programs[p];
-    checkShares(program);
-    checkOtherSizes(program);
     checkProgram(program);
-    checkStages(program);
+    sizesOf.push_back({addSize(program)});
     checkEdges(program);
     checkOverlap(program);
     checkShards(program);
-    auto same =
-        std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc *other) {
-          return other->shares == program.shares &&
-                 other->layers == program.layers;
-        });
-    sizesOf.push_back(static_cast<int32_t>(same - sizes.begin()));
-    if (same == sizes.end())
-      sizes.push_back(&program);
+    if (!program.uneven)
+      continue;
+    checkUneven(program);
+    for (int32_t k = 0; k < program.uneven->numSizes; ++k) {
+      const MicrobatchDesc &own = program.uneven->sizes[k];
+      ProgramDesc ofSize = program;
+      ofSize.layers = own.layers;
+      ofSize.shares = own.shares;
+      ofSize.edges = own.edges;
+      sizesOf.back().push_back(addSize(ofSize));
+    }
   }
   devices.resize(exe.numRanks);
   arenas.resize(exe.numRanks);
@@ -65,10 +78,10 @@ State::State(const Executable &executable, const World &world,
   for (int32_t r = 0; r < static_cast<int32_t>(hostArenas.size()); ++r)
     if (world.holds(r))
       hostArenas[r] = devices[r]->makeHostArena(exe.hostArenaBytes[r]);
-  for (const ProgramDesc *program : sizes) {
+  for (const ProgramDesc &program : sizes) {
     bindings.emplace_back();
     for (int32_t h = 0; h < exe.numReplicas; ++h)
-      bindings.back().push_back(bindReplica(h, *program));
+      bindings.back().push_back(bindReplica(h, program));
   }
   loadBodies();
   prepareDevices();

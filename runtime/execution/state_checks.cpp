@@ -57,7 +57,7 @@ static void checkPlace(const ProgramDesc &program, const PlaceDesc &place,
   if (!areThere)
     failOn(program, what + " of " + name + " lies in a slot that pool " +
                         std::to_string(place.pool) + " does not have");
-  if (pool.slotBytes < bytes)
+  if (!place.spans && pool.slotBytes < bytes)
     failOn(program, "slots of " + what + " of " + name + " have " +
                         std::to_string(pool.slotBytes) + " bytes, it needs " +
                         std::to_string(bytes));
@@ -277,10 +277,53 @@ void State::checkEdges(const ProgramDesc &program) const {
                                ? -1
                                : program.places[number].pool;
       if (number < 0 || number >= program.numPlaces || offset < 0 ||
-          (pool >= 0 && program.pools[pool].slotBytes - offset < edge.bytes))
+          (pool >= 0 && !program.places[number].spans &&
+           program.pools[pool].slotBytes - offset < edge.bytes))
         throw Error("program '" + std::string(program.name) +
                     "' has no room for the " + std::to_string(edge.bytes) +
                     " bytes of edge " + std::to_string(e));
+    }
+  }
+}
+
+void State::checkSizes(const ProgramDesc &program) const {
+  checkShares(program);
+  checkOtherSizes(program);
+  checkStages(program);
+}
+
+void State::checkUneven(const ProgramDesc &program) const {
+  const UnevenDesc &uneven = *program.uneven;
+  if (program.overlap || program.copies || uneven.numSizes < 1)
+    failOn(program, "its micro-batches differ, so its iterations do not "
+                    "overlap, and it copies nothing to the host");
+  for (int32_t i = 0; i < program.microbatches; ++i)
+    if (uneven.sizeOf[i] < 0 || uneven.sizeOf[i] >= uneven.numSizes)
+      failOn(program, "micro-batch " + std::to_string(i) + " has size " +
+                          std::to_string(uneven.sizeOf[i]) + " of " +
+                          std::to_string(uneven.numSizes));
+  for (int32_t p = 0; p < program.numPlaces; ++p) {
+    const PlaceDesc &place = program.places[p];
+    if (place.pool < 0 || !place.spans)
+      continue;
+    const PoolDesc &pool = program.pools[place.pool];
+    for (int32_t i = 0; i < program.microbatches; ++i) {
+      const MicrobatchDesc &size = uneven.sizes[uneven.sizeOf[i]];
+      int64_t needed = 0;
+      if (p < exe.numReplicas * numBuffers)
+        needed = size.shares[p / numBuffers].bytes[p % numBuffers];
+      for (int32_t e = 0; e < exe.numEdges; ++e)
+        if (size.edges[e].sent == p || size.edges[e].received == p)
+          needed = std::max(needed, size.edges[e].bytes);
+      if (place.spans[i] < 1 ||
+          place.spans[i] > pool.slots - slotOf(place, i) ||
+          place.spans[i] * pool.slotBytes < needed)
+        failOn(program, "place " + std::to_string(p) + " of micro-batch " +
+                            std::to_string(i) + " has " +
+                            std::to_string(place.spans[i]) + " slots of " +
+                            std::to_string(pool.slotBytes) +
+                            " bytes, its buffer needs " +
+                            std::to_string(needed));
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "kinds/Actions.h"
 #include "kinds/Collectives.h"
 #include "runtime/model/buffers.h"
+#include "runtime/model/documents.h"
 #include "runtime/model/layer.h"
 
 #include <cstdint>
@@ -19,7 +20,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 15
+#define RONDO_TABLES_VERSION 16
 
 namespace rondo::runtime {
 
@@ -112,6 +113,9 @@ struct PlaceDesc {
   const uint16_t *slots = nullptr;
   int32_t numLater = 0;
   const SlotPartDesc *later = nullptr;
+  /// If micro-batches differ in size: the number of consecutive slots that each
+  /// takes, one entry for each. Null: one slot.
+  const int32_t *spans = nullptr;
 };
 
 /// The slot of instance i, a micro-batch or a version of the weights.
@@ -251,6 +255,29 @@ inline int32_t maxDelay(const OverlapDesc &overlap,
   return most;
 }
 
+/// The tables of micro-batches of one size, like those of a ProgramDesc.
+struct MicrobatchDesc {
+  const LayerDesc *layers;
+  const ShareDesc *shares;
+  const EdgeDesc *edges;
+};
+
+/// The documents of a micro-batch: `count` + 1 starts in its row of tokens.
+struct DocumentsDesc {
+  int32_t count;
+  const int32_t *starts;
+};
+
+/// Micro-batches of a program that differ.
+struct UnevenDesc {
+  int32_t numSizes;
+  const MicrobatchDesc *sizes;
+  /// One entry per micro-batch: its size.
+  const int32_t *sizeOf;
+  /// One entry per micro-batch; null: these are samples.
+  const DocumentsDesc *documents;
+};
+
 /// Runs all actions of one rank for one iteration, or for a run of several that
 /// overlap.
 using RankFunction = void (*)(Rank &rank, const int64_t *row);
@@ -282,8 +309,9 @@ struct ProgramDesc {
   int32_t microbatches;
   /// Per micro-batch; 0 if they are timed and nobody counts them.
   int32_t samples;
-  /// The order in which gradients of a weight are added: true for micro-batch
-  /// index order (bit-equal to the reference), false for the schedule's order.
+  /// The order in which gradients of a weight are added: true for that of the
+  /// reference (bit-equal to it), by index or as the schedule lists it; false
+  /// for the order in which tasks run.
   bool accumulatesInIndexOrder;
   /// Those of the executable, sized for this program's micro-batches. State has
   /// the same size and ranks in all programs.
@@ -327,7 +355,39 @@ struct ProgramDesc {
   const int32_t *resident = nullptr;
   /// One entry per rank; null: no rank copies activations.
   const RankCopiesDesc *copies = nullptr;
+  /// Null: all micro-batches have the tables above. With it, `layers` are those
+  /// of one of the largest micro-batches, `shares` have the most bytes of any,
+  /// and so do `edges`.
+  const UnevenDesc *uneven = nullptr;
 };
+
+/// The size of a micro-batch, an index into UnevenDesc::sizes; 0 if all are
+/// equal.
+inline int32_t sizeOf(const ProgramDesc &program, int64_t microbatch) {
+  return program.uneven ? program.uneven->sizeOf[microbatch] : 0;
+}
+/// The documents of a micro-batch; null: it has samples.
+inline const DocumentsDesc *documentsOf(const ProgramDesc &program,
+                                        int64_t microbatch) {
+  return program.uneven && program.uneven->documents
+             ? &program.uneven->documents[microbatch]
+             : nullptr;
+}
+/// Tokens of a micro-batch's documents.
+inline int64_t numTokens(const DocumentsDesc &documents) {
+  return documents.starts[documents.count];
+}
+
+/// The part of a micro-batch's mean loss in the iteration's.
+inline double lossShare(const ProgramDesc &program, int64_t microbatch) {
+  const DocumentsDesc *documents = documentsOf(program, microbatch);
+  if (!documents)
+    return 1.0 / program.microbatches;
+  int64_t all = 0;
+  for (int32_t i = 0; i < program.microbatches; ++i)
+    all += numTokens(program.uneven->documents[i]);
+  return rowShare(numTokens(*documents), all);
+}
 
 /// Whether a program's steps await the norm of all gradients, without which
 /// they can neither clip them nor see that one is not finite.

@@ -108,7 +108,13 @@ private:
     return trace.programOf(event);
   }
   const EdgeDesc &edgeOf(const TraceEvent &event) const {
-    return programOf(event).edges[event.edge];
+    const ProgramDesc &program = programOf(event);
+    if (!program.uneven)
+      return program.edges[event.edge];
+    const int64_t microbatch = event.messageMicrobatch >= 0
+                                   ? event.messageMicrobatch
+                                   : event.microbatch;
+    return program.uneven->sizes[sizeOf(program, microbatch)].edges[event.edge];
   }
   int32_t rankOf(const TraceEvent &event, int32_t replica) const {
     return programOf(event).rankOfReplica[replica];

@@ -157,6 +157,12 @@ bool Trainer::holdsStage(int32_t stage) const {
 int64_t Trainer::tokensOf(const ProgramDesc &program) const {
   if (embeddingStage < 0)
     return 0;
+  if (documentsOf(program, 0)) {
+    int64_t tokens = 0;
+    for (int32_t i = 0; i < program.microbatches; ++i)
+      tokens += numTokens(*documentsOf(program, i));
+    return tokens;
+  }
   const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
   return int64_t(program.microbatches) * program.samples * layer.sequence;
 }
@@ -210,6 +216,11 @@ std::vector<double> Trainer::meanLosses(const ProgramDesc &program) const {
     programState.read(h, losses.data(),
                       programState.replicas()[h].control.losses,
                       4 * losses.size());
+    if (documentsOf(program, 0)) {
+      for (int64_t i = 0; i < program.microbatches; ++i)
+        means.back() += losses[i] * lossShare(program, i);
+      continue;
+    }
     for (int64_t i = 0; i < program.microbatches; ++i)
       if (takes(program.shares[h], i))
         means.back() += losses[i];
@@ -367,9 +378,18 @@ static void runApart(ProgramRun &run, State &state, Team &threads,
   run.iterate(threads, span);
 }
 
+/// Samples of an iteration; each document begins one.
+static int64_t numSamples(const ProgramDesc &program) {
+  if (!documentsOf(program, 0))
+    return int64_t(program.microbatches) * program.samples;
+  int64_t count = 0;
+  for (int32_t i = 0; i < program.microbatches; ++i)
+    count += documentsOf(program, i)->count;
+  return count;
+}
+
 double Trainer::evaluate(ProgramRun &run, uint64_t seed) {
-  stageData(run, heldOutSamples(int64_t(run.program().microbatches) *
-                                run.program().samples));
+  stageData(run, heldOutSamples(numSamples(run.program())));
   runApart(run, programState, threads, seed);
   IterationResult result;
   share("evaluation", run.program(), result);
@@ -469,17 +489,28 @@ static int64_t firstSampleOf(const ProgramDesc &program, int32_t replica,
 void Trainer::stageTokens(const ProgramDesc &program, int32_t replica,
                           int64_t microbatch, const Samples &samples,
                           const WriteData &write) {
-  const ShareDesc &share = program.shares[replica];
   const std::vector<LayerBinding> &layers =
-      programState.replicas(program)[replica].layers;
-  const int64_t sequence = layerOf(embeddingStage, embeddingLayer).sequence;
-  const int64_t firstSample = firstSampleOf(program, replica, microbatch);
-  std::vector<int32_t> window(sequence + 1), inputs(share.samples * sequence),
-      targets(share.samples * sequence);
-  for (int64_t b = 0; b < share.samples; ++b) {
-    samples.tokens(firstSample + b, sequence + 1, window.data());
-    std::copy(window.begin(), window.end() - 1, inputs.begin() + b * sequence);
-    std::copy(window.begin() + 1, window.end(), targets.begin() + b * sequence);
+      programState.replicas(program, sizeOf(program, microbatch))[replica]
+          .layers;
+  std::vector<int32_t> window, inputs, targets;
+  // Appends the first tokens of a sample, and the one after each.
+  auto append = [&](int64_t sample, int64_t count) {
+    window.resize(count + 1);
+    samples.tokens(sample, count + 1, window.data());
+    inputs.insert(inputs.end(), window.begin(), window.end() - 1);
+    targets.insert(targets.end(), window.begin() + 1, window.end());
+  };
+  if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
+    int64_t first = 0;
+    for (int64_t i = 0; i < microbatch; ++i)
+      first += documentsOf(program, i)->count;
+    for (int32_t k = 0; k < documents->count; ++k)
+      append(first + k, documents->starts[k + 1] - documents->starts[k]);
+  } else {
+    const int64_t firstSample = firstSampleOf(program, replica, microbatch);
+    for (int64_t b = 0; b < program.shares[replica].samples; ++b)
+      append(firstSample + b,
+             layerOf(embeddingStage, embeddingLayer).sequence);
   }
   auto writeOf = [&](int32_t stage, int32_t layer,
                      const std::vector<int32_t> &values) {

@@ -121,11 +121,12 @@ Result<FamilyChoice> rondo::chooseFamily(const std::string &name,
   return choice;
 }
 
-static std::optional<FamilyOrder> orderOf(const std::string &word) {
+Result<FamilyOrder> rondo::familyOrderOf(const std::string &word) {
   for (size_t i = 0; i < std::size(familyOrderWords); ++i)
     if (word == familyOrderWords[i])
       return static_cast<FamilyOrder>(i);
-  return std::nullopt;
+  return makeFault<FaultKind::NoSuchOrder>(
+      word, listOf({std::begin(familyOrderWords), std::end(familyOrderWords)}));
 }
 
 Result<OffloadOptions> rondo::offloadOf(const std::string &word, int64_t chunks,
@@ -158,13 +159,13 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
         begin + 1, end == std::string::npos ? end : end - begin - 1);
     begin = end;
     size_t equals = pair.find('=');
-    if (pair.substr(0, equals) == "order" && equals != std::string::npos) {
+    if (pair.substr(0, equals) == orderName && equals != std::string::npos) {
       if (order)
-        return makeFault<FaultKind::ParameterTwice>(text, "order");
-      if (!(order = orderOf(pair.substr(equals + 1))))
-        return makeFault<FaultKind::NoSuchOrder>(
-            pair.substr(equals + 1),
-            listOf({std::begin(familyOrderWords), std::end(familyOrderWords)}));
+        return makeFault<FaultKind::ParameterTwice>(text, orderName);
+      const Result<FamilyOrder> word = familyOrderOf(pair.substr(equals + 1));
+      if (!word)
+        return word.fault();
+      order = *word;
       continue;
     }
     if (pair.substr(0, equals) == offloadName && equals != std::string::npos) {

@@ -109,11 +109,14 @@ struct FamilyChoice {
   bool hasAuto() const;
 };
 
-inline constexpr const char *offloadName = "offload",
+inline constexpr const char *orderName = "order", *offloadName = "offload",
                             *offloadChunksName = "offload_chunks";
 inline constexpr int64_t maxOffloadChunks = 1 << 16;
 /// Words of OffloadOptions::Pairs.
 inline constexpr const char *offloadWords[] = {"all", "fit"};
+
+/// The `order` of a word of familyOrderWords.
+Result<FamilyOrder> familyOrderOf(const std::string &word);
 
 /// Options of copies, which every family takes. `word` is one of offloadWords,
 /// `chunks` is `offload_chunks`, or 0. `written` is quoted in faults.

@@ -48,6 +48,9 @@ struct Pool {
 struct Place {
   int32_t pool = -1;
   std::vector<int32_t> slotOf;
+  /// If instances differ in size: the number of consecutive slots that each
+  /// takes, like slotOf. Empty: one each.
+  std::vector<int32_t> spans;
 
   int32_t slot(int64_t number) const {
     const auto period = static_cast<int64_t>(slotOf.size());

@@ -122,7 +122,8 @@ int64_t Execution::deliver(Channel &channel, int64_t readyNs) {
   const size_t n = channel.carried++;
   const IssuedEnds::End &send = channel.sends[n];
   const int64_t occupancyNs =
-      channel.link.occupancyNs(problem.edges[send.action.subject].bytes);
+      channel.link.occupancyNs(
+          problem.bytesOf(send.action.subject, send.action.index));
   const int64_t arrival = network.carry(channel.number, readyNs, occupancyNs) +
                           channel.link.latencyNs;
   const int64_t message = messageOf(send.action);
@@ -156,21 +157,23 @@ bool Execution::take(RankState &rank, int32_t buffer, int64_t index,
   int64_t slot = slots.of(buffer, index);
   if (slot < 0)
     return true;
-  for (Action send = lastSend[slot]; send.kind() == ActionKind::Send;) {
-    const int64_t message = messageOf(send);
-    // A send ends when its message arrives.
-    const int64_t end = messages[message].arrivalNs;
-    if (end == notYet) {
-      rank.waitFor = WaitFor::SendEnd;
-      rank.id = message;
-      return false;
+  const int64_t last = slot + slots.span(buffer, index);
+  for (; slot < last; ++slot)
+    for (Action send = lastSend[slot]; send.kind() == ActionKind::Send;) {
+      const int64_t message = messageOf(send);
+      // A send ends when its message arrives.
+      const int64_t end = messages[message].arrivalNs;
+      if (end == notYet) {
+        rank.waitFor = WaitFor::SendEnd;
+        rank.id = message;
+        return false;
+      }
+      start = std::max(start, end);
+      if (sendBefore.empty())
+        break;
+      auto before = sendBefore.find(message);
+      send = before == sendBefore.end() ? Action() : before->second;
     }
-    start = std::max(start, end);
-    if (sendBefore.empty())
-      break;
-    auto before = sendBefore.find(message);
-    send = before == sendBefore.end() ? Action() : before->second;
-  }
   return true;
 }
 
@@ -212,7 +215,7 @@ bool Execution::task(RankState &rank, Action action) {
       !buffers.forEachTaken(edges, replica, action, takeOne))
     return false;
 
-  rank.clock = start + problem.cost(replica, kind).ns;
+  rank.clock = start + problem.cost(replica, kind, action.index).ns;
   setStart(rank.position, start);
   setEnd(rank.position, rank.clock);
   own |= traits.makes;
@@ -265,7 +268,8 @@ bool Execution::send(RankState &rank, Action action) {
         before.kind() == ActionKind::Send && before.index == action.index &&
         buffers.sent(before.subject) == buffers.sent(action.subject))
       sendBefore[messageOf(action)] = before;
-    lastSend[slot] = action;
+    std::fill_n(lastSend.begin() + slot,
+                slots.span(buffers.sent(action.subject), action.index), action);
   }
   Channel &channel = channelOf(action);
   launch(channel.from, rank.position);

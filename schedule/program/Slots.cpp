@@ -17,11 +17,13 @@ Slots::Slots(const Program &program) : begins(1, 0) {
       continue;
     Row &row = rows[buffer];
     if (place.pool >= static_cast<int64_t>(program.pools.size()) ||
-        place.slotOf.empty()) {
+        place.slotOf.empty() ||
+        (!place.spans.empty() && place.spans.size() != place.slotOf.size())) {
       row.period = -1;
       continue;
     }
     row.slotOf = place.slotOf.data();
+    row.spans = place.spans.empty() ? nullptr : place.spans.data();
     row.period = static_cast<int32_t>(place.slotOf.size());
     row.slots = program.pools[place.pool].slots;
     row.begin = begins[place.pool];
@@ -35,12 +37,14 @@ std::vector<bool> Slots::sharedWith(const std::vector<int32_t> &others) const {
   for (int32_t buffer : others)
     for (int32_t i = 0; i < rows[buffer].period; ++i)
       if (const int64_t slot = of(buffer, i); slot >= 0)
-        isTaken[slot] = true;
-  for (size_t buffer = 0; buffer < rows.size(); ++buffer)
-    for (int32_t i = 0; i < rows[buffer].period && !result[buffer]; ++i) {
-      const int64_t slot = of(static_cast<int32_t>(buffer), i);
-      result[buffer] = slot >= 0 && isTaken[slot];
-    }
+        std::fill_n(isTaken.begin() + slot, span(buffer, i), true);
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const auto buffer = static_cast<int32_t>(k);
+    for (int32_t i = 0; i < rows[k].period && !result[k]; ++i)
+      if (const int64_t slot = of(buffer, i); slot >= 0)
+        for (int64_t s = slot; s < slot + span(buffer, i); ++s)
+          result[k] = result[k] || isTaken[s];
+  }
   return result;
 }
 

@@ -35,7 +35,18 @@ public:
             ? static_cast<uint32_t>(number) % static_cast<uint32_t>(row.period)
             : number % row.period;
     const int32_t slot = row.slotOf[i];
-    return slot < 0 || slot >= row.slots ? invalid : row.begin + slot;
+    const bool isThere =
+        slot >= 0 && slot < row.slots &&
+        (!row.spans ||
+         (row.spans[i] >= 1 && row.spans[i] <= row.slots - slot));
+    return isThere ? row.begin + slot : invalid;
+  }
+  /// The number of slots that an instance takes, from of() on.
+  int64_t span(int32_t buffer, int64_t number) const {
+    if (rows.empty() || !rows[buffer].spans)
+      return 1;
+    const Row &row = rows[buffer];
+    return row.spans[number < row.period ? number : number % row.period];
   }
   /// The pool that contains a slot.
   int32_t poolOf(int64_t slot) const;
@@ -49,6 +60,8 @@ private:
   /// buffer does not exist; negative: its place names no pool.
   struct Row {
     const int32_t *slotOf = nullptr;
+    /// Null: every instance takes one slot.
+    const int32_t *spans = nullptr;
     int32_t period = 0, slots = 0;
     int64_t begin = 0;
   };

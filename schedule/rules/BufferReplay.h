@@ -15,7 +15,8 @@
 
 namespace rondo::buffer_replay {
 
-/// The content of a slot, and the action that took the slot.
+/// The content of a slot, and the action that took the slot. Of the slots of a
+/// buffer that takes several, the first counts the uses.
 struct Content {
   bool isOwned = false;
   /// Weights and other state: never taken, never released.
@@ -83,7 +84,9 @@ private:
   void release(Content &content) {
     if (--content.uses != 0)
       return;
-    content.isOwned = false;
+    const int64_t span = slots.span(content.buffer, content.microbatch);
+    for (Content *each = &content; each < &content + span; ++each)
+      each->isOwned = false;
     --numTaken;
   }
   Found readInput(int32_t buffer);

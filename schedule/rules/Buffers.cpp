@@ -28,16 +28,20 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
   if (owner >= 0 && owner != rank)
     return fault<FaultKind::TakesFromOtherRank>(slotName(slot), owner);
   owner = rank;
-  Content &content = contents[slot];
-  if (content.isOwned) {
+  const int64_t end = slot + slots.span(buffer, number);
+  for (int64_t s = slot; s < end; ++s) {
+    const Content &content = contents[s];
+    if (!content.isOwned)
+      continue;
     if (content.isState)
       return fault<FaultKind::TakesFromState>(
-          slotName(slot), BufferName{buffer, number}, contentName(content));
-    fault<FaultKind::TakesFromOwner>(slotName(slot), BufferName{buffer, number},
+          slotName(s), BufferName{buffer, number}, contentName(content));
+    fault<FaultKind::TakesFromOwner>(slotName(s), BufferName{buffer, number},
                                      contentName(content));
     return keep(
         std::move(kept).withOther(content.rank, content.position, Action()));
   }
+  Content &content = contents[slot];
   content.isOwned = true;
   ++numTaken;
   content.buffer = buffer;
@@ -45,6 +49,7 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
   content.microbatch = number;
   content.position = position;
   content.uses = uses;
+  std::fill(contents.begin() + slot + 1, contents.begin() + end, content);
   return nullptr;
 }
 

@@ -178,7 +178,7 @@ int Emission::importSchedule() {
     return noOrderFits ? Infeasible : Failure;
   }
   name = op->getSymName().str();
-  if (!op->accumulatesInIndexOrder())
+  if (!op->accumulatesInStatedOrder())
     reportNote(request.scheduleFile +
                ": a stage runs its micro-batches out of index order, so sums "
                "of gradients differ from the sequential run in their last "

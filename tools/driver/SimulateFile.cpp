@@ -69,7 +69,7 @@ mlir::LogicalResult addSchedule(pipe::ScheduleOp op, const Problem &plain,
                comparison.needsTimes());
   if (candidate.fault && !candidate.isOverCap())
     return pipe::emitFault(*candidate.fault, *expanded, problem, op);
-  if (candidate.schedule && op.accumulatesInIndexOrder())
+  if (candidate.schedule && op.accumulatesInStatedOrder())
     if (auto fault = checkAccumulation(problem, expanded->schedule))
       op.emitWarning("compile refuses this order: ")
           << describe(*fault, problem);

@@ -1,0 +1,243 @@
+// RUN: rondo-opt %s --pipe-schedule --split-input-file --verify-diagnostics
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @head head
+}
+// expected-error @+1 {{documents has lists for 2 micro-batches; microbatches is 3: write one list for each}}
+pipe.plan @p of @gpt on @lab microbatches(3) documents [[4], [5, 6]] {
+  pipe.stage @s0 [@wte, @head] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @head head
+}
+// expected-error @+1 {{micro-batch 1 has no documents; it must have 1 or more}}
+pipe.plan @p of @gpt on @lab microbatches(2) documents [[4], []] {
+  pipe.stage @s0 [@wte, @head] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @head head
+}
+// expected-error @+1 {{a document of micro-batch 0 has 0 tokens; it must have 1 or more}}
+pipe.plan @p of @gpt on @lab microbatches(2) documents [[4, 0], [3]] {
+  pipe.stage @s0 [@wte, @head] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+// expected-note @+1 {{model @gpt is here}}
+pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @head head
+}
+// expected-error @+1 {{a document of micro-batch 1 has 17 tokens; the model's sequence is 16: cut the document, or raise sequence}}
+pipe.plan @p of @gpt on @lab microbatches(2) documents [[16, 16], [17]] {
+  pipe.stage @s0 [@wte, @head] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @head head
+}
+// expected-error @+1 {{plan @p has both samples and documents: a micro-batch is one row of documents; leave out samples}}
+pipe.plan @p of @gpt on @lab microbatches(2) samples(2) documents [[4], [5]] {
+  pipe.stage @s0 [@wte, @head] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+// expected-note @+1 {{model @timed is here}}
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-error @+1 {{plan @p lists documents, but the layers of its model take no tokens: write gpt<...> or llama<...> after the model's name, or lists of figures in its layers}}
+pipe.plan @p of @timed on @lab microbatches(2) documents [[4], [5]] {
+  pipe.stage @s0 [@l0] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @mlp is here}}
+  pipe.layer @mlp custom<body = "mlp", output_bytes = 512>
+  pipe.layer @head head
+}
+// expected-error @+1 {{plan @p lists documents, but layer @mlp is custom: programs of documents cannot have bodies from libraries yet}}
+pipe.plan @p of @gpt on @lab microbatches(2) documents [[4], [5]] {
+  pipe.stage @s0 [@wte, @mlp, @head] on 0
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  // expected-error @+1 {{forward_ns of layer @l0 has 2 entries; plan @p has 3 micro-batches: write one entry for each}}
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(3) {
+  pipe.stage @s0 [@l0] on 0
+}
+
+// -----
+
+pipe.model @timed {
+  // expected-error @+1 {{[] has no figures; write one number, or one for each micro-batch}}
+  pipe.layer @l0 synthetic<forward_ns = [], input_grad_ns = 1, weight_grad_ns = 1>
+}
+
+// -----
+
+pipe.model @timed {
+  // expected-error @+1 {{weight_grad_ns is -2; the minimum is 0}}
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = [1, -2]>
+}
+
+// -----
+
+pipe.model @timed {
+  // expected-error @+1 {{input_grad_frees_bytes is 3, more than the activation_bytes of 2}}
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1,
+                           activation_bytes = [4, 2], input_grad_frees_bytes = 3>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(3) {
+  // expected-error @+1 {{output_bytes of stage @s0 has 2 entries; plan @p has 3 micro-batches: write one entry for each}}
+  pipe.stage @s0 [@l0] on 0
+      costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 0,
+            input_grad_frees_bytes = 0, output_bytes = [1, 2]>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(2) samples(2) {
+  // expected-error @+1 {{the micro-batches of plan @p differ, but stage @s0 divides them over several replicas, which do not go together yet: put the stage on one rank}}
+  pipe.stage @s0 [@l0] on [0, 1]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 assigns them round-robin, which do not go together yet: put the stage on one rank}}
+  pipe.stage @s0 [@l0] on [0, 1] round_robin
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(2) samples(2) {
+  // expected-error @+1 {{stage @s0 is sharded, which do not go together yet: leave out `sharded`, and put the stage on one rank}}
+  pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads, which do not go together yet: leave out `offload`}}
+  pipe.stage @s0 [@l0] on 0 offload
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 64>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  pipe.stage @s0 [@l0] on 0
+}
+// expected-error @+1 {{iterations of @a overlap, but the micro-batches of plan @p differ, which do not go together yet: let iterations drain, as with family<"1f1b">}}
+pipe.schedule @a of @p family<"pipedream">
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  pipe.stage @s0 [@l0] on 0
+}
+// expected-error @+1 {{accumulate lists micro-batch 2; the plan has micro-batches 0 to 1 [S7]}}
+pipe.schedule @a of @p accumulate([1, 2]) {
+  pipe.rank 0 {
+    pipe.forward @s0[1] pipe.backward @s0[1] pipe.forward @s0[0] pipe.backward @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  pipe.stage @s0 [@l0] on 0
+}
+// expected-error @+1 {{accumulate lists micro-batch 1 twice [S7]}}
+pipe.schedule @a of @p accumulate([1, 1]) {
+  pipe.rank 0 {
+    pipe.forward @s0[1] pipe.backward @s0[1] pipe.forward @s0[0] pipe.backward @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  pipe.stage @s0 [@l0] on 0
+}
+// expected-error @+1 {{accumulate lists 1 of 2 micro-batches; every stage adds the gradients of each [S7]}}
+pipe.schedule @a of @p accumulate([1]) {
+  pipe.rank 0 {
+    pipe.forward @s0[1] pipe.backward @s0[1] pipe.forward @s0[0] pipe.backward @s0[0]
+  }
+}
