@@ -74,7 +74,8 @@ field() {
 for graph in on off; do
   for schedule in none all fit; do
     name=time-$schedule-graph-$graph
-    if run "$name" gpt2-350m-offload-$schedule --data "$out/text" --iterations 25 --graph $graph; then
+    if run "$name" gpt2-350m-offload-$schedule --data "$out/text" --held-out 0 --iterations 25 \
+      --graph $graph; then
       passed=$((passed + 1))
       echo "$schedule, graph $graph: $(sed -n \
         's/^measured iteration[^:]*: \(median [^,]*\),.*/\1/p' "$out/$name.log")" \
