@@ -34,6 +34,13 @@ for dtype in bf16 fp32; do
   program gpt-asynchronous-$dtype examples/gpt-asynchronous.mlir $dtype \
     --schedule pipedream,two_versions,pipemare,timeprest,one_f_one_b
 done
+for dtype in bf16 fp32; do
+  program gpt-offload-$dtype test/e2e/Inputs/offload-cuda.mlir $dtype
+done
+for schedule in none all fit; do
+  "$rondo" compile bench/gpu/gpt2-350m-offload.mlir --schedule $schedule --emit=cpp \
+    -o "$new/bench/gpt2-350m-offload-$schedule.cpp"
+done
 for model in gpt2-124m gpt2-350m; do
   for schedule in one_stage four_stages; do
     "$rondo" compile bench/gpu/$model.mlir --schedule $schedule --emit=cpp \

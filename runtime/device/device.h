@@ -57,7 +57,8 @@ public:
   /// Zeroed memory of 0 bytes or more. Throws Error if there is not enough.
   virtual std::unique_ptr<Arena> makeArena(int64_t bytes) = 0;
   /// Zeroed memory of the host of 0 bytes or more, for what the rank copies
-  /// there. The host may use its addresses. Throws Error if there is not enough.
+  /// there. The host may use its addresses. Throws Error if there is not
+  /// enough.
   virtual std::unique_ptr<Arena> makeHostArena(int64_t bytes);
 
   /// The computation of a layer of this kind and dtype.

@@ -16,8 +16,8 @@ namespace rondo::runtime {
 class HostLinks;
 
 /// Runs the copies of one rank of a program, or enqueues them on a device that
-/// enqueues its work: then waits are the device's, and none blocks. Functions are for the rank's
-/// thread unless they say otherwise.
+/// enqueues its work: then waits are the device's, and none blocks. Functions
+/// are for the rank's thread unless they say otherwise.
 class CopyRunner {
 public:
   virtual ~CopyRunner() = default;

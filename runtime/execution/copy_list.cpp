@@ -49,10 +49,10 @@ void CopyList::addCopy(const CopyDesc &desc, const Messages &messages) {
     return messages.place(desc.replica, buffer).at(desc.microbatch);
   };
   char *host = at(Buffer::OnHost);
-  const Buffer parts[] = {
-      copy.isSave ? Buffer::OffloadedForInputGrad : Buffer::LoadedForInputGrad,
-      copy.isSave ? Buffer::OffloadedForWeightGrad
-                  : Buffer::LoadedForWeightGrad};
+  const Buffer parts[] = {copy.isSave ? Buffer::OffloadedForInputGrad
+                                      : Buffer::LoadedForInputGrad,
+                          copy.isSave ? Buffer::OffloadedForWeightGrad
+                                      : Buffer::LoadedForWeightGrad};
   for (int part = 0; part < 2; ++part) {
     copy.device[part] = at(parts[part]);
     copy.host[part] = host;
@@ -70,16 +70,8 @@ void CopyList::addCopy(const CopyDesc &desc, const Messages &messages) {
 TraceEvent CopyList::eventOf(const Copy &copy, int64_t iteration,
                              int64_t startNs, int64_t endNs) const {
   const Node &node = allNodes[copy.node];
-  return {Traced::Action,
-          node.kind,
-          Message::None,
-          context.program.id,
-          node.replica,
-          context.stageOf(node.replica),
-          node.microbatch,
-          -1,
-          -1,
-          iteration,
-          startNs,
-          endNs};
+  return {Traced::Action,     node.kind,    Message::None,
+          context.program.id, node.replica, context.stageOf(node.replica),
+          node.microbatch,    -1,           -1,
+          iteration,          startNs,      endNs};
 }

@@ -116,9 +116,11 @@ void Progress::begin() {
   if (options.quiet || !isFirst)
     return;
   const Executable &exe = trainer.executable();
-  int64_t planned = 0;
-  for (int32_t r = 0; r < exe.numRanks; ++r)
+  int64_t planned = 0, onHost = 0;
+  for (int32_t r = 0; r < exe.numRanks; ++r) {
     planned += exe.arenaBytes[r];
+    onHost += exe.hostArenaBytes ? exe.hostArenaBytes[r] : 0;
+  }
   const World &world = trainer.world();
   std::printf("%s: %d stages, %d micro-batches, %d ranks as %s\n", exe.name,
               exe.numStages, program.microbatches, program.numRanks,
@@ -128,6 +130,9 @@ void Progress::begin() {
   std::printf("memory: %lld bytes planned, %lld allocated\n",
               static_cast<long long>(planned),
               static_cast<long long>(allocated));
+  if (exe.hostArenaBytes)
+    std::printf("host memory: %lld bytes for copies of activations\n",
+                static_cast<long long>(onHost));
   if (needsData(exe))
     std::printf("data: %s\n", trainer.data().describe().c_str());
   if (trainer.threadsOfRank() > 1)

@@ -63,8 +63,8 @@ int64_t productsWith(size_t number);
 /// last call.
 int sharedSettings();
 
-/// Number of copies between the host and devices that graphs have done since the
-/// last call.
+/// Number of copies between the host and devices that graphs have done since
+/// the last call.
 int hostCopiesOfGraphs();
 
 /// While an object exists, the host must not touch device memory: it faults.

@@ -186,8 +186,8 @@ private:
   Stream nullStream;
   std::mt19937_64 random{1};
   unsigned steps = 0;
-  /// Copies over the host's link come as late as they can, as early as they can,
-  /// or like all else; redrawn at a step.
+  /// Copies over the host's link come as late as they can, as early as they
+  /// can, or like all else; redrawn at a step.
   enum class CopyTime { Late, Early, Any } copyTime = CopyTime::Any;
   unsigned redrawCopyTimeAt = 0;
   int runningDevice = 0;

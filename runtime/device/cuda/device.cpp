@@ -8,7 +8,7 @@
 #include "runtime/bodies/cuda/gemm.h"
 #include "runtime/bodies/cuda/layers.h"
 #include "runtime/bodies/custom.h"
-#include "runtime/device/cuda/host_arena.h"
+#include "runtime/device/cuda/arenas.h"
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/optimizer/cuda.h"
 
@@ -17,47 +17,6 @@
 
 using namespace rondo::runtime::cuda;
 using namespace rondo::runtime;
-
-namespace {
-
-class CudaArena : public Arena {
-public:
-  CudaArena(std::shared_ptr<Gpu> gpu, int64_t bytes)
-      : gpu(std::move(gpu)), size(bytes) {
-    this->gpu->select();
-    if (bytes == 0)
-      return;
-    const cudaError_t error = cudaMalloc(reinterpret_cast<void **>(&memory),
-                                         static_cast<size_t>(bytes));
-    if (error == cudaErrorMemoryAllocation)
-      throw Error(this->gpu->lacks(bytes));
-    check(error, "cudaMalloc", __FILE__, __LINE__);
-    this->gpu->fill(memory, 0, bytes);
-  }
-  ~CudaArena() override {
-    if (memory)
-      cudaFree(memory);
-  }
-
-  char *base() const override { return memory; }
-  int64_t bytes() const override { return size; }
-  void read(void *host, const void *device, int64_t bytes) const override {
-    gpu->read(host, device, bytes);
-  }
-  void write(void *device, const void *host, int64_t bytes) override {
-    gpu->write(device, host, bytes);
-  }
-  void fill(void *device, uint8_t byte, int64_t bytes) override {
-    gpu->fill(device, byte, bytes);
-  }
-
-private:
-  const std::shared_ptr<Gpu> gpu;
-  const int64_t size;
-  char *memory = nullptr;
-};
-
-} // namespace
 
 CudaDevice::CudaDevice(std::shared_ptr<Gpu> gpu, int32_t rank,
                        const std::shared_ptr<GemmChoices> &choices,
@@ -114,7 +73,7 @@ std::string CudaDevice::attention() const {
 }
 
 std::unique_ptr<Arena> CudaDevice::makeArena(int64_t bytes) {
-  return std::make_unique<CudaArena>(myGpu, bytes);
+  return cuda::makeArena(myGpu, bytes);
 }
 
 std::unique_ptr<Arena> CudaDevice::makeHostArena(int64_t bytes) {

@@ -109,18 +109,17 @@ void CopyStreams::finish(std::vector<TraceEvent> &trace, int64_t number) {
     if (lane.enqueued != list.lanes()[l].size())
       throw Error("the program of rank " + std::to_string(context.rank) +
                   " runs " + std::to_string(lane.enqueued) + " of the " +
-                  std::to_string(list.lanes()[l].size()) +
-                  " copies of a lane");
+                  std::to_string(list.lanes()[l].size()) + " copies of a lane");
     lane.tail.record(lane.stream.get());
     lane.tail.holdBack(device.compute().handle);
   }
   for (size_t c = 0; isTraced && c < stamps.size(); ++c)
-    trace.push_back(list.eventOf(list.copies()[c], number, stamps[c].start,
-                                 stamps[c].end));
+    trace.push_back(
+        list.eventOf(list.copies()[c], number, stamps[c].start, stamps[c].end));
 }
 
-static std::unique_ptr<CopyRunner>
-make(const RankContext &context, const Messages &messages, HostLinks *) {
+static std::unique_ptr<CopyRunner> make(const RankContext &context,
+                                        const Messages &messages, HostLinks *) {
   return std::make_unique<CopyStreams>(context, messages);
 }
 

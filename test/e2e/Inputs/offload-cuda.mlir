@@ -1,7 +1,7 @@
 // A GPT on two ranks, all of whose forwards come first: the first rank holds
 // two micro-batches of the part that it copies to the host.
 pipe.cluster @lab link<latency_ns = 1000, bytes_per_us = 10000> {
-  pipe.device @d0 <memory_bytes = 303000, host_link = <latency_ns = 1000, bytes_per_us = 20000>>
+  pipe.device @d0 <memory_bytes = 304000, host_link = <latency_ns = 1000, bytes_per_us = 20000>>
   pipe.device @d1 <memory_bytes = 1000000, host_link = <latency_ns = 1000, bytes_per_us = 20000>>
 }
 pipe.model @gpt gpt<vocab = 128, sequence = 8, hidden = 32, heads = 4, ffn = 64, batch = 1> {

@@ -71,6 +71,25 @@ TEST_F(MemsetNodes, WriteTheSameBytes) {
     }
 }
 
+// The same kernel without a recording, also on pinned memory of the host.
+TEST_F(MemsetNodes, AlsoAloneAndOnTheHost) {
+  constexpr int64_t size = 4099;
+  DeviceArray<unsigned char> memory(Bytes(size, 7));
+  unsigned char *pinned = nullptr;
+  RONDO_CUDA(cudaHostAlloc(reinterpret_cast<void **>(&pinned), size,
+                           cudaHostAllocDefault));
+  std::fill_n(pinned, size, 7);
+  setMemory(stream, memory.get() + 3, 0xff, size - 3);
+  setMemory(stream, pinned, 0x5a, size - 1);
+  wait();
+  Bytes expected(size, 0xff), onHost(size, 0x5a);
+  std::fill_n(expected.begin(), 3, 7);
+  onHost.back() = 7;
+  EXPECT_EQ(memory.read(), expected);
+  EXPECT_EQ(Bytes(pinned, pinned + size), onHost);
+  cudaFreeHost(pinned);
+}
+
 // Each copy reads what was set just before it; sets come first, last and one
 // after the other.
 TEST_F(MemsetNodes, KeepTheirPlace) {

@@ -1,9 +1,8 @@
-//===- host_arena.cpp - Pinned memory for copies to the host --------------===//
+//===- arenas.cpp - Memory of a rank on a GPU, and on its host ------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/device/cuda/host_arena.h"
+#include "runtime/device/cuda/arenas.h"
 
-#include <cerrno>
 #include <cstring>
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
@@ -13,6 +12,43 @@ using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 
 namespace {
+
+class CudaArena : public Arena {
+public:
+  CudaArena(std::shared_ptr<Gpu> gpu, int64_t bytes)
+      : gpu(std::move(gpu)), size(bytes) {
+    this->gpu->select();
+    if (bytes == 0)
+      return;
+    const cudaError_t error = cudaMalloc(reinterpret_cast<void **>(&memory),
+                                         static_cast<size_t>(bytes));
+    if (error == cudaErrorMemoryAllocation)
+      throw Error(this->gpu->lacks(bytes));
+    check(error, "cudaMalloc", __FILE__, __LINE__);
+    this->gpu->fill(memory, 0, bytes);
+  }
+  ~CudaArena() override {
+    if (memory)
+      cudaFree(memory);
+  }
+
+  char *base() const override { return memory; }
+  int64_t bytes() const override { return size; }
+  void read(void *host, const void *device, int64_t bytes) const override {
+    gpu->read(host, device, bytes);
+  }
+  void write(void *device, const void *host, int64_t bytes) override {
+    gpu->write(device, host, bytes);
+  }
+  void fill(void *device, uint8_t byte, int64_t bytes) override {
+    gpu->fill(device, byte, bytes);
+  }
+
+private:
+  const std::shared_ptr<Gpu> gpu;
+  const int64_t size;
+  char *memory = nullptr;
+};
 
 /// While it exists, new pages of the calling thread come from a NUMA node as
 /// long as that has free ones. Has no effect if the system refuses, as in
@@ -109,6 +145,12 @@ private:
 };
 
 } // namespace
+
+std::unique_ptr<Arena>
+rondo::runtime::cuda::makeArena(const std::shared_ptr<Gpu> &gpu,
+                                int64_t bytes) {
+  return std::make_unique<CudaArena>(gpu, bytes);
+}
 
 std::unique_ptr<Arena>
 rondo::runtime::cuda::makeHostArena(const std::shared_ptr<Gpu> &gpu,
