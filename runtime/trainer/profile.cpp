@@ -5,6 +5,7 @@
 #include "runtime/backend/backend.h"
 #include "runtime/base/files.h"
 #include "runtime/base/json.h"
+#include "runtime/device/host_link.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
@@ -114,6 +115,15 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
         .member("dtype", first.dtype == DType::Bf16 ? "bf16" : "fp32");
   if (usesThreads)
     json.member("threads", threads);
+  const HostLinkRates link =
+      measureHostLink(trainer.state().device(run->heldRanks().front()));
+  json.key("host_link")
+      .object()
+      .member("latency_ns", link.latencyNs)
+      .member("bytes_per_us", link.bytesPerUs);
+  if (link.isHalf)
+    json.member("duplex", "half");
+  json.end();
   writeTextFile(options.profile, "'" + options.profile + "'",
                 json.end().text() + "\n");
   if (options.quiet)
@@ -121,7 +131,8 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   const std::string with =
       usesThreads ? " with " + countOf(threads, "thread") + " a rank" : "";
   std::printf("wrote the costs of %d stages, medians of %zu tasks each%s, in "
-              "'%s'\n",
-              exe.numStages, samples, with.c_str(), options.profile.c_str());
+              "'%s'; %s\n",
+              exe.numStages, samples, with.c_str(), options.profile.c_str(),
+              link.text().c_str());
   return 0;
 }
