@@ -56,7 +56,7 @@ struct Costs {
   std::string target, dtype;
   /// Of each rank, while tasks were measured; 0 if it is not stated.
   int64_t threads = 0;
-  /// Of the first device; nothing if it was not measured.
+  /// The first device's; nothing if it was not measured.
   std::optional<HostLink> hostLink;
 };
 

@@ -63,3 +63,14 @@ HostLinkRates rondo::runtime::measureHostLink(Device &device) {
                      timeOf(bytesPerCopy, true, true)},
                     bytesPerCopy, timeOf(bytesForLatency, true, false));
 }
+
+std::string rondo::runtime::writeHostLink(Device &device, JsonWriter &json) {
+  const HostLinkRates link = measureHostLink(device);
+  json.object()
+      .member("latency_ns", link.latencyNs)
+      .member("bytes_per_us", link.bytesPerUs);
+  if (link.isHalf)
+    json.member("duplex", "half");
+  json.end();
+  return link.text();
+}

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_DEVICE_HOST_LINK_H
 #define RONDO_RUNTIME_DEVICE_HOST_LINK_H
 
+#include "runtime/base/json.h"
 #include "runtime/device/device.h"
 
 #include <string>
@@ -34,6 +35,8 @@ HostLinkRates hostLinkOf(const HostCopyTimes &times, int64_t bytes,
 /// Measures a device that nobody uses at the moment. Takes 64 MiB of its memory
 /// and of the host's while it runs.
 HostLinkRates measureHostLink(Device &device);
+/// The same; writes the figures as an object and returns their text().
+std::string writeHostLink(Device &device, JsonWriter &json);
 
 } // namespace rondo::runtime
 

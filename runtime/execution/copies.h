@@ -13,7 +13,9 @@
 
 namespace rondo::runtime {
 
+class Device;
 class HostLinks;
+class JsonWriter;
 
 /// Runs the copies of one rank of a program. Functions are for the rank's
 /// thread unless they say otherwise.
@@ -55,6 +57,9 @@ struct CopySupport {
   /// Throws Error if ranks of several processes share a link.
   std::shared_ptr<HostLinks> (*imposedLinks)(const Executable &executable,
                                              const World &world);
+  /// Measures a device's link to its host, writes the figures as an object, and
+  /// returns them as a plan has them.
+  std::string (*measureLink)(Device &device, JsonWriter &json);
 };
 
 /// The copies of a rank, if its program has any: see CopyRunner.

@@ -34,20 +34,14 @@ struct Limits {
 
 static Bound bestWithin(const Problem &problem, const Limits &limits) {
   // Arguments about memory assume that bytes return by I, W and B alone, except
-  // C1 and LB5. Every bound without caps holds: copies only add work.
+  // C1. Every bound without caps holds: copies only add work.
   if (problem.hostMemory.hasCopies()) {
-    Bound best = bestWithin(withoutCaps(problem), limits);
-    for (const BoundArgument &argument : {copiedBytes(), oneRank()}) {
-      if (argument.cost > limits.maxCost || argument.name == limits.without ||
-          best.ns >= limits.ceiling ||
-          (argument.seesAllTasks && problem.numTasks() > maxDetailedTasks))
-        continue;
-      const int64_t ns =
-          argument.compute(problem, limits.ceiling, limits.effort);
-      if (ns > best.ns)
-        best = {ns, argument.name};
-    }
-    return best;
+    const Bound free = bestWithin(withoutCaps(problem), limits);
+    const BoundArgument copied = copiedBytes();
+    if (copied.cost > limits.maxCost || copied.name == limits.without)
+      return free;
+    const int64_t ns = copied.compute(problem, limits.ceiling, limits.effort);
+    return ns > free.ns ? Bound{ns, copied.name} : free;
   }
   const int64_t tasks = problem.numTasks();
   Bound best;

@@ -31,7 +31,7 @@ struct CopySupply {
            : needed > most ? never
                            : firstNs + (needed + bytes - 1) / bytes * eachNs;
   }
-  /// Of SAVEs from the start, or of LOADs before the end. `propagation` must
+  /// Counts SAVEs from the start, or LOADs before the end. `propagation` must
   /// have estimated the empty state without caps.
   static CopySupply of(const Problem &problem, const FlatProblem &flat,
                        const Propagation &propagation, int32_t rank,

@@ -8,10 +8,6 @@
 // (RankChain.h). Dynamic programming solves this relaxation, exactly if effort
 // allows (RankLabels.h).
 //
-// If ranks may copy to their hosts, the other ranks have no caps, and the real
-// one has its cap plus the most bytes that its copies can have taken off by the
-// time: the relaxation counts bytes, so the order of micro-batches is free.
-//
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
@@ -77,9 +73,8 @@ bool raise(const FlatProblem &flat, const Propagation &propagation,
 
 int64_t computeOneRank(const Problem &problem, int64_t ceiling,
                        int64_t effort) {
-  const bool isCopying = problem.hostMemory.hasCopies();
-  std::optional<FlatProblem> flat = FlatProblem::of(
-      isCopying ? withoutCaps(problem) : problem, BackwardCosts::Least);
+  std::optional<FlatProblem> flat =
+      FlatProblem::of(problem, BackwardCosts::Least);
   // On a chain, a micro-batch passes the stages of a rank in order, and back.
   if (!flat || !flat->isChain || !flat->offsetsAreExact)
     return 0;
@@ -97,19 +92,6 @@ int64_t computeOneRank(const Problem &problem, int64_t ceiling,
     if (const size_t stages = flat->stagesOf[rank].size();
         stages > 0 && stages <= RankChain::maxStages)
       candidates.push_back({RankChain(*flat, starts, rank), known, true});
-  if (isCopying) {
-    const std::optional<FlatProblem> capped =
-        FlatProblem::of(problem.withoutCopies(), BackwardCosts::Least);
-    if (!capped)
-      return known;
-    flat->caps = capped->caps;
-    for (auto &[chain, bound, isLimited] : candidates) {
-      chain.saves = CopySupply::of(problem, *flat, propagation, chain.rank,
-                                   ActionKind::Save);
-      chain.loads = CopySupply::of(problem, *flat, propagation, chain.rank,
-                                   ActionKind::Load);
-    }
-  }
   if (candidates.empty())
     return known;
   const int64_t ofEach = effort / partToChoose / int64_t(candidates.size());

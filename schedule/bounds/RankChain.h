@@ -12,7 +12,7 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_RANKCHAIN_H
 #define RONDO_SCHEDULE_BOUNDS_RANKCHAIN_H
 
-#include "schedule/bounds/CopyAreas.h"
+#include "schedule/partial/FlatProblem.h"
 
 #include <algorithm>
 #include <array>
@@ -80,9 +80,6 @@ struct RankChain {
   int64_t work = 0;
   /// The slots of the other rank whose memory limits the throughput most.
   Slots slots;
-  /// Bytes by which copies raise the rank's cap after the start and before the
-  /// end.
-  CopySupply saves, loads;
   /// Time per micro-batch, in ns: the rank's work, plus the time for which its
   /// activations fill its cap, or the slots if that is longer.
   double period = 0;

@@ -32,8 +32,7 @@ public:
              const RankChain &chain, int64_t ceiling, int64_t &effort)
       : flat(flat), propagation(propagation), chain(chain),
         operations(chain.operations), ceiling(ceiling), effort(effort),
-        idle(idleOf(flat, propagation, chain.rank, Side::End, never,
-                    chain.loads)),
+        idle(idleOf(flat, propagation, chain.rank, Side::End)),
         all(flat.microbatches),
         made(LabelAt::ready + (1 + chain.stages()) * size_t(all)) {
     for (const RankChain::Operation &operation : operations)
@@ -239,16 +238,13 @@ private:
     for (size_t i = 0; i < size; ++i) {
       starts[i] = never;
       const RankChain::Operation &operation = operations[i];
-      const int64_t fits =
-          operation.task == Task::F
-              ? chain.saves.timeOf(group.held + flat.takes[operation.stage] -
-                                   flat.caps[chain.rank])
-              : 0;
       if (window(group.counts, i).head >= never ||
-          (i > 0 && !isWaitedFor(counts, i)) || fits >= never ||
+          (i > 0 && !isWaitedFor(counts, i)) ||
+          (operation.task == Task::F &&
+           group.held + flat.takes[operation.stage] > flat.caps[chain.rank]) ||
           (waitsForSlot(group, i) && group.slots == 0))
         continue;
-      starts[i] = std::max({clock, window(group.counts, i).head, fits});
+      starts[i] = std::max(clock, window(group.counts, i).head);
       if (i > 0)
         starts[i] = std::max(starts[i], ready[before(counts, i)]);
       if (waitsForSlot(group, i))

@@ -8,7 +8,6 @@
 
 #include "schedule/search/CopySearch.h"
 
-#include "schedule/bounds/Arguments.h"
 #include "schedule/families/Family.h"
 #include "schedule/search/CopyAnnealing.h"
 #include "schedule/search/ListSearch.h"
@@ -33,9 +32,6 @@ constexpr double shareWithoutCopies = 0.3, shareOfLargerCaps = 0.03;
 constexpr int64_t largerCaps[] = {0, 125, 150, 200, 300};
 /// Chains of a round, the rounds, and the most starts that are kept.
 constexpr int64_t chains = 8, rounds = 6;
-/// The round before which LB5 is computed, with 1/partForBound of the tasks
-/// left as labels.
-constexpr int64_t roundOfBound = 2, partForBound = 16;
 constexpr size_t maxStarts = 12;
 /// Temperatures of the chains of a round, as parts of the objective.
 constexpr double hottest = 0.03, coolest = 0.005;
@@ -189,17 +185,6 @@ private:
     return starts;
   }
 
-  /// Bound LB5 with copies, which is most likely to end the search if the best
-  /// schedule is good.
-  void improveBound() {
-    const BoundArgument argument = oneRank();
-    const int64_t labels = tasksLeft() / partForBound;
-    if (labels <= 0 || argument.name == options.without)
-      return;
-    keep({argument.compute(problem, objective(), labels), argument.name});
-    budget.use(labels);
-  }
-
   int64_t tasksLeft() const {
     const int64_t inTime = budget.tasksInTime();
     return std::max<int64_t>(
@@ -220,8 +205,6 @@ private:
       const int64_t left = std::min(tasksLeft(), until - budget.tasksUsed());
       if (left <= 0)
         break;
-      if (round == roundOfBound)
-        improveBound();
       runRound(graph, starts, round,
                left / std::max<int64_t>(1, rounds - round) / chains);
     }
