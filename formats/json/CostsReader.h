@@ -6,7 +6,7 @@
 //              "weight_grad_ns": 2, "layers": ["wte", "h0"],
 //              "task_samples": 2}],
 //  "samples": 10, "microbatch_samples": 4, "target": "cpu", "dtype": "fp32",
-//  "threads": 2}
+//  "threads": 2, "host_link": {"latency_ns": 9000, "bytes_per_us": 12000}}
 //
 // A stage that recomputes may have "recompute_ns". `samples` is the number of
 // measurements per figure. Times are for whole micro-batches, also of a
@@ -21,6 +21,7 @@
 #define RONDO_FORMATS_JSON_COSTSREADER_H
 
 #include "schedule/model/Fault.h"
+#include "schedule/model/HostMemory.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
@@ -55,6 +56,8 @@ struct Costs {
   std::string target, dtype;
   /// Of each rank, while tasks were measured; 0 if it is not stated.
   int64_t threads = 0;
+  /// The first device's; nothing if it was not measured.
+  std::optional<HostLink> hostLink;
 };
 
 template <typename T> class Table;

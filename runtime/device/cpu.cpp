@@ -11,6 +11,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <thread>
 
 using namespace rondo::runtime;
 
@@ -19,6 +20,23 @@ Device::~Device() = default;
 
 std::shared_ptr<char[]> Device::makeHostMemory(int64_t bytes) {
   return std::shared_ptr<char[]>(new char[static_cast<size_t>(bytes)]());
+}
+
+void Device::copyAtOnce(const HostCopies &copies) {
+  auto in = [&] {
+    std::memcpy(copies.to, copies.fromHost,
+                static_cast<size_t>(copies.inBytes));
+  };
+  std::thread other;
+  if (copies.inBytes > 0 && copies.outBytes > 0)
+    other = std::thread(in);
+  else if (copies.inBytes > 0)
+    in();
+  if (copies.outBytes > 0)
+    std::memcpy(copies.toHost, copies.from,
+                static_cast<size_t>(copies.outBytes));
+  if (other.joinable())
+    other.join();
 }
 
 void Device::writeTime(int64_t *to) { *to = nowNs(); }

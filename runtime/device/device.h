@@ -50,6 +50,14 @@ public:
   virtual void fill(void *device, uint8_t byte, int64_t bytes) = 0;
 };
 
+/// Copies from a device to memory of makeHostMemory() and back.
+struct HostCopies {
+  const char *from;
+  char *toHost, *to;
+  const char *fromHost;
+  int64_t outBytes, inBytes;
+};
+
 class Device {
 public:
   virtual ~Device();
@@ -77,6 +85,10 @@ public:
   virtual bool enqueues() const { return false; }
   /// Zeroed memory of the host that copy() and writeTime() can use.
   virtual std::shared_ptr<char[]> makeHostMemory(int64_t bytes);
+
+  /// Makes both copies at once and waits for them. Nothing else may run on the
+  /// device.
+  virtual void copyAtOnce(const HostCopies &copies);
 
   /// Copies between buffers of the ranks' arenas, or one of them and memory of
   /// makeHostMemory().

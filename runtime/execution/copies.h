@@ -13,7 +13,9 @@
 
 namespace rondo::runtime {
 
+class Device;
 class HostLinks;
+class JsonWriter;
 
 /// Runs the copies of one rank of a program, or enqueues them on a device that
 /// enqueues its work: then waits are the device's, and none blocks. Functions
@@ -59,6 +61,9 @@ struct CopySupport {
   /// Throws Error if ranks of several processes share a link.
   std::shared_ptr<HostLinks> (*imposedLinks)(const Executable &executable,
                                              const World &world);
+  /// Measures a device's link to its host, writes the figures as an object, and
+  /// returns them as a plan has them.
+  std::string (*measureLink)(Device &device, JsonWriter &json);
 };
 
 /// The copies of a rank, if its program has any: see CopyRunner.

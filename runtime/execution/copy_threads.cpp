@@ -4,6 +4,7 @@
 #include "runtime/execution/copy_threads.h"
 
 #include "runtime/base/error.h"
+#include "runtime/device/host_link.h"
 
 #include <cstring>
 #include <sys/prctl.h>
@@ -220,4 +221,5 @@ const CopySupport rondo::runtime::activationCopies = {
     },
     [](const Executable &executable, const World &world) {
       return std::make_shared<HostLinks>(executable, world);
-    }};
+    },
+    writeHostLink};

@@ -5,6 +5,7 @@
 #include "runtime/backend/backend.h"
 #include "runtime/base/files.h"
 #include "runtime/base/json.h"
+#include "runtime/execution/copies.h"
 #include "runtime/trainer/trainer.h"
 
 #include <algorithm>
@@ -121,6 +122,11 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
         .member("dtype", first.dtype == DType::Bf16 ? "bf16" : "fp32");
   if (usesThreads)
     json.member("threads", threads);
+  std::string link;
+  if (exe.extras.copies)
+    link = "; " + exe.extras.copies->measureLink(
+                      trainer.state().device(run->heldRanks().front()),
+                      json.key("host_link"));
   writeTextFile(options.profile, "'" + options.profile + "'",
                 json.end().text() + "\n");
   if (options.quiet)
@@ -128,7 +134,8 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   const std::string with =
       usesThreads ? " with " + countOf(threads, "thread") + " a rank" : "";
   std::printf("wrote the costs of %d stages, medians of %zu tasks each%s, in "
-              "'%s'\n",
-              exe.numStages, samples, with.c_str(), options.profile.c_str());
+              "'%s'%s\n",
+              exe.numStages, samples, with.c_str(), options.profile.c_str(),
+              link.c_str());
   return 0;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Arguments.h"
+#include "schedule/bounds/CopyAreas.h"
 
 #include <algorithm>
 
@@ -35,10 +36,7 @@ static Bound bestWithin(const Problem &problem, const Limits &limits) {
   // Arguments about memory assume that bytes return by I, W and B alone, except
   // C1. Every bound without caps holds: copies only add work.
   if (problem.hostMemory.hasCopies()) {
-    Problem uncapped = problem.withoutCopies();
-    std::fill(uncapped.memoryCaps.begin(), uncapped.memoryCaps.end(),
-              noMemoryCap);
-    const Bound free = bestWithin(uncapped, limits);
+    const Bound free = bestWithin(withoutCaps(problem), limits);
     const BoundArgument copied = copiedBytes();
     if (copied.cost > limits.maxCost || copied.name == limits.without)
       return free;

@@ -4,11 +4,14 @@
 // Bytes return to a device by SAVE as well, so LB4 does not hold. What a rank
 // holds over time is still limited by its cap (HeldBytes.h), and what copies
 // can save by the time of its lanes and the memory of its host (CopyAreas.h).
+// So is the work that can run soon after the start or shortly before the end
+// (Idle.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/HeldBytes.h"
+#include "schedule/bounds/Idle.h"
 
 #include <algorithm>
 
@@ -17,11 +20,12 @@ using namespace rondo;
 static int64_t computeCopiedBytes(const Problem &problem, int64_t, int64_t) {
   if (!problem.hostMemory.hasCopies() || problem.numTasks() > maxDetailedTasks)
     return 0;
-  Problem free = problem.withoutCopies();
-  std::optional<FlatProblem> flat = FlatProblem::of(free, BackwardCosts::Least);
-  std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
-  const std::optional<FlatProblem> uncapped =
-      FlatProblem::of(free, BackwardCosts::Least);
+  const std::optional<FlatProblem> flat =
+                                       FlatProblem::of(problem.withoutCopies(),
+                                                       BackwardCosts::Least),
+                                   uncapped =
+                                       FlatProblem::of(withoutCaps(problem),
+                                                       BackwardCosts::Least);
   if (!flat || !uncapped || !flat->offsetsAreExact || !flat->hasTightMemory ||
       problem.microbatches == 0)
     return 0;
@@ -33,10 +37,12 @@ static int64_t computeCopiedBytes(const Problem &problem, int64_t, int64_t) {
     heads.push_back(propagation.heads(Task::F)[flat->at(s, 0)]);
   const CopyAreas areas(problem, *flat, roundTripsOf(*flat), heads,
                         problem.microbatches);
-  return heldBytesBound(*flat, propagation, problem.microbatches, &areas);
+  return std::max(
+      heldBytesBound(*flat, propagation, problem.microbatches, &areas),
+      idleBound(*flat, propagation, problem.microbatches, &problem));
 }
 
 BoundArgument rondo::copiedBytes() {
-  return {"C1", "memory over time, less what copies to the host can save",
+  return {"C1", "memory over time and idle ends, with copies to the host",
           computeCopiedBytes, BoundCost::Tasks};
 }

@@ -10,6 +10,39 @@
 
 using namespace rondo;
 
+Problem rondo::withoutCaps(const Problem &problem) {
+  Problem free = problem.withoutCopies();
+  std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
+  return free;
+}
+
+CopySupply CopySupply::of(const Problem &problem, const FlatProblem &flat,
+                          const Propagation &propagation, int32_t rank,
+                          ActionKind copy) {
+  CopySupply supply;
+  supply.eachNs = never;
+  for (const int32_t s : flat.stagesOf[rank]) {
+    const int64_t bytes = problem.cost(s, ActionKind::Save).releaseBytes;
+    if (!problem.hostMemory.mayCopy(s) || bytes == 0)
+      continue;
+    const bool isSave = copy == ActionKind::Save;
+    const Task task = isSave ? Task::F
+                      : *problem.hostMemory.loads[s] == LoadBefore::WeightGrad
+                          ? Task::W
+                          : Task::I;
+    const auto &outside =
+        isSave ? propagation.heads(task) : propagation.tails(task);
+    for (int32_t k = 0; k < flat.microbatches; ++k)
+      supply.firstNs =
+          std::min(supply.firstNs, outside[flat.at(s, k)] + flat.ns[task][s]);
+    supply.eachNs = std::min(supply.eachNs, problem.cost(s, copy).ns);
+    supply.bytes = std::max(supply.bytes, bytes);
+    supply.most += bytes * problem.microbatches;
+  }
+  supply.most = std::min(supply.most, problem.hostMemory.cap(rank));
+  return supply;
+}
+
 CopyAreas::CopyAreas(const Problem &problem, const FlatProblem &flat,
                      const std::vector<int64_t> &roundTrips,
                      const std::vector<int64_t> &heads, int64_t microbatches)

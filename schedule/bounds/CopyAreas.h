@@ -12,12 +12,35 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_COPYAREAS_H
 #define RONDO_SCHEDULE_BOUNDS_COPYAREAS_H
 
-#include "schedule/partial/FlatProblem.h"
+#include "schedule/partial/Propagation.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace rondo {
+
+/// The most bytes that copies of a rank can have taken off the device (or, in
+/// reversed time, can still bring back) by a time: `bytes` at `firstNs` +
+/// `eachNs` and again after each `eachNs`, and at most `most`.
+struct CopySupply {
+  int64_t firstNs = never, eachNs = 0, bytes = 0, most = 0;
+
+  /// When it is at least `needed`; `never` if it never is.
+  int64_t timeOf(int64_t needed) const {
+    return needed <= 0     ? 0
+           : needed > most ? never
+                           : firstNs + (needed + bytes - 1) / bytes * eachNs;
+  }
+  /// Counts SAVEs from the start, or LOADs before the end. `propagation` must
+  /// have estimated the empty state without caps.
+  static CopySupply of(const Problem &problem, const FlatProblem &flat,
+                       const Propagation &propagation, int32_t rank,
+                       ActionKind copy);
+};
+
+/// The problem without copies and without caps, whose bounds hold with copies
+/// as well.
+Problem withoutCaps(const Problem &problem);
 
 class CopyAreas {
 public:

@@ -31,8 +31,17 @@ struct Event {
 
 std::vector<Event> eventsOf(const FlatProblem &flat,
                             const Propagation &propagation, int32_t rank,
-                            Side side) {
+                            Side side, const CopySupply &copies) {
   std::vector<Event> events;
+  for (int64_t before = 0; before < copies.most; before += copies.bytes) {
+    Event copy = {};
+    copy.time = copies.timeOf(before + 1);
+    const int64_t bytes = std::min(copies.bytes, copies.most - before);
+    for (Task task : allTasks)
+      if ((task == Task::F) == (side == Side::Begin))
+        copy.bytes[task] = bytes;
+    events.push_back(copy);
+  }
   for (int32_t s : flat.stagesOf[rank])
     for (Task task : allTasks) {
       const int64_t ns = flat.ns[task][s];
@@ -99,7 +108,8 @@ private:
 
 std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
                                      const Propagation &propagation,
-                                     int32_t rank, Side side, int64_t latest) {
+                                     int32_t rank, Side side, int64_t latest,
+                                     const CopySupply &copies) {
   const PerTask<Allowance> allowances = {{{flat, rank, side, Task::F},
                                           {flat, rank, side, Task::I},
                                           {flat, rank, side, Task::W}}};
@@ -107,7 +117,8 @@ std::vector<IdlePoint> rondo::idleOf(const FlatProblem &flat,
   PerTask<int64_t> work = {}, bytes = {cap, cap, cap};
   std::vector<IdlePoint> points = {
       {0, side == Side::Begin ? 0 : flat.endOffset[rank]}};
-  const std::vector<Event> events = eventsOf(flat, propagation, rank, side);
+  const std::vector<Event> events =
+      eventsOf(flat, propagation, rank, side, copies);
   for (size_t i = 0; i < events.size() && events[i].time <= latest;) {
     // Events at `time` count from the next point on: tasks released at `time`,
     // and those that need bytes freed by them, cannot run before it.
@@ -149,7 +160,8 @@ static int64_t latestOf(const FlatProblem &flat, const Propagation &propagation,
 }
 
 int64_t rondo::idleBound(const FlatProblem &flat,
-                         const Propagation &propagation, int64_t microbatches) {
+                         const Propagation &propagation, int64_t microbatches,
+                         const Problem *copying) {
   int64_t best = 0;
   for (int32_t rank = 0; rank < flat.ranks; ++rank) {
     if (flat.stagesOf[rank].empty())
@@ -158,10 +170,15 @@ int64_t rondo::idleBound(const FlatProblem &flat,
     for (int32_t s : flat.stagesOf[rank])
       all += flat.workOf(s) * microbatches;
     auto pointsOf = [&](Side side) {
-      return idleOf(flat, propagation, rank, side,
-                    microbatches == flat.microbatches
-                        ? never
-                        : latestOf(flat, propagation, rank, side));
+      const ActionKind kind =
+          side == Side::Begin ? ActionKind::Save : ActionKind::Load;
+      return idleOf(
+          flat, propagation, rank, side,
+          microbatches == flat.microbatches
+              ? never
+              : latestOf(flat, propagation, rank, side),
+          copying ? CopySupply::of(*copying, flat, propagation, rank, kind)
+                  : CopySupply());
     };
     const std::vector<IdlePoint> end = pointsOf(Side::End);
     // Some work runs after the first period and before the last one, so they do

@@ -4,14 +4,16 @@
 // Before a time t a rank can only run tasks that were released by then, and
 // only as many F as the cap and the bytes freed by then allow to start. The
 // rest of the time to t is idle. The same holds at the end: an activation whose
-// I or W is still to run was held under the cap, or its F is still to run.
+// I or W is still to run was held under the cap, or its F is still to run. If
+// the rank copies to its host, bytes also return by SAVE, and an activation may
+// still have to be loaded: as many as its lanes have time for (CopySupply).
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_BOUNDS_IDLE_H
 #define RONDO_SCHEDULE_BOUNDS_IDLE_H
 
-#include "schedule/partial/Propagation.h"
+#include "schedule/bounds/CopyAreas.h"
 
 #include <vector>
 
@@ -28,10 +30,12 @@ struct IdlePoint {
 
 /// Points with ascending `work` and strictly ascending `idle`; the first has no
 /// work. The propagation must have estimated the empty state. Ignores times
-/// after `latest`. O(n log n) of the rank's tasks.
+/// after `latest`. `copies`: of SAVEs at the begin, of LOADs at the end. O(n
+/// log n) of the rank's tasks.
 std::vector<IdlePoint> idleOf(const FlatProblem &flat,
                               const Propagation &propagation, int32_t rank,
-                              Side side, int64_t latest = never);
+                              Side side, int64_t latest = never,
+                              const CopySupply &copies = {});
 
 /// The largest idle time of a period in which less than `work` runs. It is lost
 /// at this side if `work` is still to run.
@@ -40,8 +44,9 @@ int64_t idleBeside(const std::vector<IdlePoint> &points, int64_t work);
 /// Lower bound of the objective, for `microbatches` micro-batches: a rank's
 /// work plus the idle time at both sides. The flat problem may have fewer: its
 /// heads are those of the first ones, its tails those of the last ones.
+/// `copying`: the problem whose copies count, or null.
 int64_t idleBound(const FlatProblem &flat, const Propagation &propagation,
-                  int64_t microbatches);
+                  int64_t microbatches, const Problem *copying = nullptr);
 
 } // namespace rondo
 

@@ -104,6 +104,22 @@ std::shared_ptr<char[]> CudaDevice::makeHostMemory(int64_t bytes) {
   return {memory, [](char *pinned) { cudaFreeHost(pinned); }};
 }
 
+void CudaDevice::copyAtOnce(const HostCopies &copies) {
+  myGpu->select();
+  const OwnedStream out(OwnedStream::Priority::Usual),
+      in(OwnedStream::Priority::Usual);
+  if (copies.outBytes > 0)
+    RONDO_CUDA(cudaMemcpyAsync(copies.toHost, copies.from,
+                               static_cast<size_t>(copies.outBytes),
+                               cudaMemcpyDeviceToHost, out.get()));
+  if (copies.inBytes > 0)
+    RONDO_CUDA(cudaMemcpyAsync(copies.to, copies.fromHost,
+                               static_cast<size_t>(copies.inBytes),
+                               cudaMemcpyHostToDevice, in.get()));
+  for (const OwnedStream *stream : {&out, &in})
+    RONDO_CUDA(cudaStreamSynchronize(stream->get()));
+}
+
 void CudaDevice::copy(void *to, const void *from, int64_t bytes) {
   RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
                              cudaMemcpyDefault, computeStream.handle));
