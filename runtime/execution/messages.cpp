@@ -197,14 +197,19 @@ void Messages::acquire(const BufferPlace &place, int64_t microbatch,
   if (place.isRagged()) {
     const int32_t slot = place.slot(microbatch),
                   end = slot + place.slots.spans[microbatch];
-    std::erase_if(rangeFences, [&](const RangeFence &range) {
-      if (range.pool != place.slots.pool || range.begin >= end ||
-          range.end <= slot)
-        return false;
-      transport.waitSent(range.fence.channel, range.fence.ticket);
-      action.waited(Traced::Release, range.fence.edge, range.fence.microbatch);
-      return true;
-    });
+    auto isRead = [&](const RangeFence &range) {
+      return range.pool == place.slots.pool && range.begin < end &&
+             slot < range.end;
+    };
+    for (const RangeFence &range : rangeFences)
+      if (isRead(range)) {
+        transport.waitSent(range.fence.channel, range.fence.ticket);
+        action.waited(Traced::Release, range.fence.edge,
+                      range.fence.microbatch);
+      }
+    rangeFences.erase(
+        std::remove_if(rangeFences.begin(), rangeFences.end(), isRead),
+        rangeFences.end());
     return;
   }
   Fence *fence =

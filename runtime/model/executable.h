@@ -11,7 +11,6 @@
 #include "kinds/Actions.h"
 #include "kinds/Collectives.h"
 #include "runtime/model/buffers.h"
-#include "runtime/model/documents.h"
 #include "runtime/model/layer.h"
 
 #include <cstdint>
@@ -378,7 +377,8 @@ inline int64_t numTokens(const DocumentsDesc &documents) {
   return documents.starts[documents.count];
 }
 
-/// The part of a micro-batch's mean loss in the iteration's.
+/// The part of a micro-batch's mean loss in the iteration's: rowShare() of its
+/// tokens (documents.h), if it has documents.
 inline double lossShare(const ProgramDesc &program, int64_t microbatch) {
   const DocumentsDesc *documents = documentsOf(program, microbatch);
   if (!documents)
@@ -386,7 +386,7 @@ inline double lossShare(const ProgramDesc &program, int64_t microbatch) {
   int64_t all = 0;
   for (int32_t i = 0; i < program.microbatches; ++i)
     all += numTokens(program.uneven->documents[i]);
-  return rowShare(numTokens(*documents), all);
+  return static_cast<double>(numTokens(*documents)) / static_cast<double>(all);
 }
 
 /// Whether a program's steps await the norm of all gradients, without which
