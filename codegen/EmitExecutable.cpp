@@ -186,7 +186,7 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
 
 /// Micro-batches that differ run on CPUs, one schedule at a time.
 static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
-                                 bool isAlone, StringRef backend) {
+                                 bool isAlone) {
   auto refuse = [&](const Twine &why) {
     InFlightDiagnostic error =
         schedule.emitError()
@@ -199,9 +199,6 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
   if (plan.getTargetKind() != pipe::Target::Cpu)
     return refuse("which programs for GPUs cannot do yet: compile it with "
                   "--target cpu");
-  if (!backend.empty() && backend != "tcpBackend")
-    return refuse("which programs that connect by MPI cannot do yet: leave out "
-                  "--mpi");
   if (!isAlone)
     return refuse("which executables of several schedules cannot do yet: "
                   "compile @" +
@@ -239,8 +236,7 @@ LogicalResult Emitter::expandAll() {
       return member.checked->emitFault();
     const bool isAlone = members.size() == 1 && !executable.isAdaptive;
     if (member.plan.isUneven() &&
-        failed(checkUneven(member.schedule, member.plan, isAlone,
-                           executable.backend)))
+        failed(checkUneven(member.schedule, member.plan, isAlone)))
       return failure();
     if (member.schedule.getOrder() && !isAlone)
       return member.schedule.emitError()

@@ -24,13 +24,6 @@ static std::string inputsText(const runtime::LayerDesc &layer) {
   return text;
 }
 
-/// So that the same number is read back.
-static std::string realText(double value) {
-  llvm::SmallString<32> text;
-  llvm::APFloat(value).toString(text);
-  return text.str().str();
-}
-
 /// The last field of a Llama's layer.
 static std::string llamaText(const runtime::LlamaDesc &llama) {
   std::string text;

@@ -23,6 +23,9 @@
 
 namespace rondo::runtime {
 
+struct Executable;
+struct ProgramDesc;
+
 /// Takes the actions of a rank's function; see runtime/execution/actions.h.
 class Rank;
 
@@ -232,6 +235,8 @@ struct OverlapDesc {
   int32_t iterationsEach;
   /// One entry per replica.
   const VersionDesc *versions;
+  /// checkOverlap(), which other programs do not link.
+  void (*check)(const Executable &, const ProgramDesc &);
 };
 
 /// The delay of a micro-batch in a list of an OverlapDesc.
@@ -261,11 +266,14 @@ struct MicrobatchDesc {
   const EdgeDesc *edges;
 };
 
-/// The documents of a micro-batch: `count` + 1 starts in its row of tokens.
+/// The documents of a micro-batch: `count` + 1 starts in its row of tokens, and
+/// rowShare() of its tokens (documents.h).
 struct DocumentsDesc {
   int32_t count;
   const int32_t *starts;
+  double lossShare;
 };
+
 
 /// Micro-batches of a program that differ.
 struct UnevenDesc {
@@ -275,6 +283,8 @@ struct UnevenDesc {
   const int32_t *sizeOf;
   /// One entry per micro-batch; null: these are samples.
   const DocumentsDesc *documents;
+  /// checkUneven(), which other programs do not link.
+  void (*check)(const Executable &, const ProgramDesc &);
 };
 
 /// Runs all actions of one rank for one iteration, or for a run of several that
@@ -365,6 +375,16 @@ struct ProgramDesc {
 inline int32_t sizeOf(const ProgramDesc &program, int64_t microbatch) {
   return program.uneven ? program.uneven->sizeOf[microbatch] : 0;
 }
+/// The program for micro-batches of one size alone.
+inline ProgramDesc withSize(const ProgramDesc &program, int32_t size) {
+  ProgramDesc result = program;
+  if (program.uneven) {
+    result.layers = program.uneven->sizes[size].layers;
+    result.shares = program.uneven->sizes[size].shares;
+    result.edges = program.uneven->sizes[size].edges;
+  }
+  return result;
+}
 /// The documents of a micro-batch; null: it has samples.
 inline const DocumentsDesc *documentsOf(const ProgramDesc &program,
                                         int64_t microbatch) {
@@ -372,22 +392,11 @@ inline const DocumentsDesc *documentsOf(const ProgramDesc &program,
              ? &program.uneven->documents[microbatch]
              : nullptr;
 }
-/// Tokens of a micro-batch's documents.
-inline int64_t numTokens(const DocumentsDesc &documents) {
-  return documents.starts[documents.count];
-}
-
-/// The part of a micro-batch's mean loss in the iteration's: rowShare() of its
-/// tokens (documents.h), if it has documents.
-inline double lossShare(const ProgramDesc &program, int64_t microbatch) {
-  const DocumentsDesc *documents = documentsOf(program, microbatch);
-  if (!documents)
-    return 1.0 / program.microbatches;
-  int64_t all = 0;
-  for (int32_t i = 0; i < program.microbatches; ++i)
-    all += numTokens(program.uneven->documents[i]);
-  return static_cast<double>(numTokens(*documents)) / static_cast<double>(all);
-}
+/// These throw Error if the tables of a program are invalid whose micro-batches
+/// differ, or whose iterations overlap. In execution/uneven.cpp and
+/// overlap_checks.cpp.
+void checkUneven(const Executable &executable, const ProgramDesc &program);
+void checkOverlap(const Executable &executable, const ProgramDesc &program);
 
 /// Whether a program's steps await the norm of all gradients, without which
 /// they can neither clip them nor see that one is not finite.

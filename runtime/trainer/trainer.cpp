@@ -154,6 +154,10 @@ bool Trainer::holdsStage(int32_t stage) const {
   return false;
 }
 
+static int64_t numTokens(const DocumentsDesc &documents) {
+  return documents.starts[documents.count];
+}
+
 int64_t Trainer::tokensOf(const ProgramDesc &program) const {
   if (embeddingStage < 0)
     return 0;
@@ -218,7 +222,7 @@ std::vector<double> Trainer::meanLosses(const ProgramDesc &program) const {
                       4 * losses.size());
     if (documentsOf(program, 0)) {
       for (int64_t i = 0; i < program.microbatches; ++i)
-        means.back() += losses[i] * lossShare(program, i);
+        means.back() += losses[i] * documentsOf(program, i)->lossShare;
       continue;
     }
     for (int64_t i = 0; i < program.microbatches; ++i)
