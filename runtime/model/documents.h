@@ -65,17 +65,12 @@ inline LayerDesc rowOfDocuments(const LayerDesc &layer, int32_t tokens) {
   return row;
 }
 
-/// Targets of a micro-batch that count in its mean loss: one a token. A head
-/// divides by it, and rowShare() weighs by it.
-constexpr int64_t numTargets(const LayerDesc &layer) {
-  return numTokens(layer);
-}
-
-/// LayerArgs::lossScale of a row of a batch that has `all` targets in all rows.
-/// The losses of the rows times their shares add up to the mean of the batch.
-/// Equal rows have the share 1 / micro-batches, with the same bits.
-constexpr double rowShare(int64_t targets, int64_t all) {
-  return static_cast<double>(targets) / static_cast<double>(all);
+/// LayerArgs::lossScale of a row of `tokens` in a batch of `all`. A head divides
+/// by the tokens of its row, each of which has a target, so that the losses of
+/// the rows times their shares add up to the mean of the batch. Equal rows have
+/// the share 1 / micro-batches, with the same bits.
+constexpr double rowShare(int64_t tokens, int64_t all) {
+  return static_cast<double>(tokens) / static_cast<double>(all);
 }
 
 } // namespace rondo::runtime
