@@ -249,12 +249,14 @@ static LogicalResult verifyDocumentsOf(PlanOp plan, ModelOp model) {
                           << ": cut the document, or raise sequence",
                       model, "model");
   for (LayerOp layer : model.getLayers())
-    if (layer.getCustomAttr())
+    if (CustomAttr custom = layer.getCustomAttr();
+        custom && !custom.getDocuments())
       return noteAt(plan.emitError()
                         << "plan @" << plan.getSymName()
                         << " lists documents, but layer @" << layer.getSymName()
-                        << " is custom: programs of documents cannot have "
-                           "bodies from libraries yet",
+                        << " does not say that its body takes rows of "
+                           "documents: write documents = true into the layer "
+                           "if it does",
                     layer, "layer");
   return success();
 }

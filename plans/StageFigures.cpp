@@ -54,7 +54,12 @@ static runtime::LayerFlops flopsOf(const runtime::LayerDesc &layer,
   runtime::LayerDesc one = layer;
   for (int64_t tokens : documents) {
     one.rowTokens = static_cast<int32_t>(tokens);
-    const runtime::LayerFlops flops = runtime::layerFlops(one);
+    runtime::LayerFlops flops = runtime::layerFlops(one);
+    // Those of a custom layer are for its row.
+    if (layer.kind == runtime::LayerKind::Custom)
+      flops = {rondo::partOfUp(flops.forward, tokens, layer.rowTokens),
+               rondo::partOfUp(flops.inputGrad, tokens, layer.rowTokens),
+               rondo::partOfUp(flops.weightGrad, tokens, layer.rowTokens)};
     sum.forward += flops.forward;
     sum.inputGrad += flops.inputGrad;
     sum.weightGrad += flops.weightGrad;

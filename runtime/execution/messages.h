@@ -122,11 +122,10 @@ private:
 
   /// Bytes of an edge's message of a micro-batch.
   int64_t bytesOf(int32_t edge, int64_t microbatch) const {
-    return program.uneven
-               ? program.uneven->sizes[sizeOf(program, microbatch)]
-                     .edges[edge]
-                     .bytes
-               : edgeDescs[edge].bytes;
+    const EdgeDesc *own = edgeDescs;
+    if (program.uneven)
+      own = program.uneven->sizes[sizeOf(program, microbatch)].edges;
+    return own[edge].bytes;
   }
   BufferPlace placeOf(int32_t number);
   void addEdge(int32_t number);

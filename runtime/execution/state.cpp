@@ -37,7 +37,11 @@ State::State(const Executable &executable, const World &world,
     sizesOf.emplace_back();
     for (int32_t k = 0; k < (program.uneven ? program.uneven->numSizes : 1);
          ++k) {
-      const ProgramDesc ofSize = withSize(program, k);
+      ProgramDesc ofSize = program;
+      if (program.uneven) {
+        ofSize.layers = program.uneven->sizes[k].layers;
+        ofSize.shares = program.uneven->sizes[k].shares;
+      }
       checkShares(ofSize);
       checkOtherSizes(ofSize);
       checkStages(ofSize);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/error.h"
-#include "runtime/bodies/custom.h"
+#include "runtime/bodies/rondo_body.h"
 #include "runtime/model/executable.h"
 #include "runtime/model/layer_kinds.h"
 
@@ -40,8 +40,11 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
            std::to_string(uneven.sizeOf[i]) + " of " +
            std::to_string(uneven.numSizes));
   for (int32_t l = 0; uneven.documents && l < exe.numLayers; ++l)
-    if (exe.layers[l].kind == LayerKind::Custom)
-      checkTakesDocuments(exe.layers[l]);
+    if (const LayerDesc &layer = exe.layers[l];
+        layer.kind == LayerKind::Custom && !layer.custom.body->takes_documents)
+      fail("body '" + std::string(layer.custom.name) + "' of layer '" +
+           layer.name + "' does not take rows of documents: use a body with "
+           "takes_documents, or a plan without documents");
   for (int32_t p = 0; p < program.numPlaces; ++p) {
     const PlaceDesc &place = program.places[p];
     if (place.pool < 0 || !place.spans)

@@ -375,16 +375,6 @@ struct ProgramDesc {
 inline int32_t sizeOf(const ProgramDesc &program, int64_t microbatch) {
   return program.uneven ? program.uneven->sizeOf[microbatch] : 0;
 }
-/// The program for micro-batches of one size alone.
-inline ProgramDesc withSize(const ProgramDesc &program, int32_t size) {
-  ProgramDesc result = program;
-  if (program.uneven) {
-    result.layers = program.uneven->sizes[size].layers;
-    result.shares = program.uneven->sizes[size].shares;
-    result.edges = program.uneven->sizes[size].edges;
-  }
-  return result;
-}
 /// The documents of a micro-batch; null: it has samples.
 inline const DocumentsDesc *documentsOf(const ProgramDesc &program,
                                         int64_t microbatch) {
