@@ -188,10 +188,9 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
 static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
                                  bool isAlone) {
   auto refuse = [&](const Twine &why) {
-    InFlightDiagnostic error =
-        schedule.emitError()
-        << "the micro-batches of plan @" << plan.getSymName() << " differ, "
-        << why;
+    InFlightDiagnostic error = schedule.emitError()
+                               << "the micro-batches of plan @"
+                               << plan.getSymName() << " differ, " << why;
     error.attachNote(plan.getLoc())
         << "plan @" << plan.getSymName() << " is here";
     return error;
@@ -365,8 +364,7 @@ void Emitter::describeUneven(Member &member) {
     own.layers = pipe::describeLayers(plan, i);
     if (!buffers.empty())
       own.buffers = buffers[i];
-    const std::string text =
-        layerTable(own.layers, 0) + shareTable(own, 0);
+    const std::string text = layerTable(own.layers, 0) + shareTable(own, 0);
     const auto same = llvm::find(known, text);
     uneven->sizeOf.push_back(static_cast<int32_t>(same - known.begin()));
     if (same == known.end()) {

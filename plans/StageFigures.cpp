@@ -82,10 +82,10 @@ static LayerTimes timesOfRow(LayerCostsAttr costs,
                                {own.inputGrad, all.inputGrad},
                                {own.weightGrad, all.weightGrad}};
   for (int k = 0; k < 3; ++k) {
-    const long double part =
-        flops[k][1] > 0 ? (long double)(flops[k][0]) / flops[k][1]
-                        : (long double)(runtime::numTokens(layer)) /
-                              runtime::numTokens(whole);
+    const long double part = flops[k][1] > 0
+                                 ? (long double)(flops[k][0]) / flops[k][1]
+                                 : (long double)(runtime::numTokens(layer)) /
+                                       runtime::numTokens(whole);
     times.ns[k] = std::min<int64_t>(
         static_cast<int64_t>(times.ns[k] * part + 0.5L), maxLayerNs);
   }

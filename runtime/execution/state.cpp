@@ -45,11 +45,11 @@ State::State(const Executable &executable, const World &world,
       checkShares(ofSize);
       checkOtherSizes(ofSize);
       checkStages(ofSize);
-      auto same = std::find_if(
-          sizes.begin(), sizes.end(), [&](const ProgramDesc &other) {
-            return other.shares == ofSize.shares &&
-                   other.layers == ofSize.layers;
-          });
+      auto same = std::find_if(sizes.begin(), sizes.end(),
+                               [&](const ProgramDesc &other) {
+                                 return other.shares == ofSize.shares &&
+                                        other.layers == ofSize.layers;
+                               });
       sizesOf.back().push_back(static_cast<int32_t>(same - sizes.begin()));
       if (same == sizes.end())
         sizes.push_back(ofSize);

@@ -43,7 +43,8 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
     if (const LayerDesc &layer = exe.layers[l];
         layer.kind == LayerKind::Custom && !layer.custom.body->takes_documents)
       fail("body '" + std::string(layer.custom.name) + "' of layer '" +
-           layer.name + "' does not take rows of documents: use a body with "
+           layer.name +
+           "' does not take rows of documents: use a body with "
            "takes_documents, or a plan without documents");
   for (int32_t p = 0; p < program.numPlaces; ++p) {
     const PlaceDesc &place = program.places[p];

@@ -274,7 +274,6 @@ struct DocumentsDesc {
   double lossShare;
 };
 
-
 /// Micro-batches of a program that differ.
 struct UnevenDesc {
   int32_t numSizes;

@@ -513,8 +513,7 @@ void Trainer::stageTokens(const ProgramDesc &program, int32_t replica,
   } else {
     const int64_t firstSample = firstSampleOf(program, replica, microbatch);
     for (int64_t b = 0; b < program.shares[replica].samples; ++b)
-      append(firstSample + b,
-             layerOf(embeddingStage, embeddingLayer).sequence);
+      append(firstSample + b, layerOf(embeddingStage, embeddingLayer).sequence);
   }
   auto writeOf = [&](int32_t stage, int32_t layer,
                      const std::vector<int32_t> &values) {
