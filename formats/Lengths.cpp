@@ -25,10 +25,12 @@ public:
 
   std::vector<DocumentLengths> entries;
 
-  std::optional<TextFault> addEntry(Value value);
-  std::optional<TextFault> addObject(Value value);
+  std::optional<TextFault> addList(Value list);
+  std::optional<TextFault> addLine(StringRef line);
 
 private:
+  std::optional<TextFault> addEntry(Value value);
+  std::optional<TextFault> addObject(Value value);
   std::optional<TextFault> addLength(Value value);
   TextFault fault(Value value, const llvm::Twine &message) const {
     return TextFault(value.placeIn(text) + ": " + message.str());
@@ -70,45 +72,44 @@ std::optional<TextFault> Reader::addObject(Value value) {
   return fault(value, "no key " + json::quoted(key));
 }
 
+std::optional<TextFault> Reader::addList(Value list) {
+  json::Elements walk(list);
+  while (auto element = walk.next())
+    if (auto fault =
+            element->isObject() ? addObject(*element) : addEntry(*element))
+      return fault;
+  return std::nullopt;
+}
+
+std::optional<TextFault> Reader::addLine(StringRef line) {
+  std::optional<TextFault> fault = json::checkSyntax(line);
+  if (!fault)
+    return Value(line).isObject() ? addObject(Value(line))
+                                  : addEntry(Value(line));
+  // Its place is in the line.
+  const std::string sentence = describe(*fault);
+  StringRef message = sentence;
+  const auto place = json::takePlace(message).value_or(json::TextPlace());
+  return TextFault(
+      json::placeIn(text, line.data() - text.data() + place.column - 1) + ": " +
+      message.str());
+}
+
 } // namespace
 
 Result<std::vector<DocumentLengths>> readLengths(StringRef text,
                                                  StringRef key) {
   Reader reader(text, key);
-  // Faults of a line begin with its column alone; `place` is that of the line.
-  auto read = [&](StringRef part, bool isLine) -> std::optional<TextFault> {
-    if (std::optional<TextFault> fault = json::checkSyntax(part)) {
-      const std::string sentence = describe(*fault);
-      StringRef message = sentence;
-      const auto place = json::takePlace(message).value_or(json::TextPlace());
-      const size_t offset = part.data() - text.data() + place.column - 1;
-      return TextFault(isLine
-                           ? json::placeIn(text, offset) + ": " + message.str()
-                           : sentence);
-    }
-    const Value value(part);
-    if (value.isObject())
-      return reader.addObject(value);
-    if (isLine)
-      return reader.addEntry(value);
-    json::Elements walk(value);
-    while (auto element = walk.next())
-      if (auto fault = element->isObject() ? reader.addObject(*element)
-                                           : reader.addEntry(*element))
-        return fault;
-    return std::nullopt;
-  };
-  const bool isOneList =
-      text.ltrim().starts_with("[") && !json::checkSyntax(text);
   std::optional<TextFault> fault;
-  if (isOneList)
-    fault = read(text, /*isLine=*/false);
-  for (StringRef rest = isOneList ? "" : text; !rest.empty() && !fault;) {
-    const auto [line, others] = rest.split('\n');
-    rest = others;
-    if (!line.trim().empty())
-      fault = read(line, /*isLine=*/true);
-  }
+  if (text.ltrim().starts_with("[") && !json::checkSyntax(text))
+    fault = reader.addList(Value(text));
+  else
+    for (StringRef rest = text; !rest.empty() && !fault;) {
+      const auto [line, others] = rest.split('\n');
+      rest = others;
+      if (!line.trim().empty())
+        fault = reader.addLine(line);
+    }
   if (fault)
     return *fault;
   if (reader.entries.empty())
@@ -132,14 +133,15 @@ packLengths(const std::vector<DocumentLengths> &entries,
   }
   auto next = documents.begin();
   for (int64_t batch = 0;; ++batch) {
-    std::vector<int64_t> drawn;
-    for (int64_t tokens = 0; tokens <= how.microbatches * how.rowTokens &&
-                             next + drawn.size() != documents.end();)
-      tokens += drawn.emplace_back(next[drawn.size()]);
-    if (static_cast<int64_t>(drawn.size()) < how.microbatches)
+    const int64_t left = documents.end() - next;
+    if (left < how.microbatches)
       return TextFault("the file has documents for " + countOf(batch, "batch") +
                        " of " + countOf(how.microbatches, "micro-batch") +
                        " of up to " + countOf(how.rowTokens, "token"));
+    std::vector<int64_t> drawn;
+    for (int64_t tokens = 0; tokens <= how.microbatches * how.rowTokens &&
+                             static_cast<int64_t>(drawn.size()) < left;)
+      tokens += drawn.emplace_back(next[drawn.size()]);
     const Packing packing =
         packLongestFirst(drawn, how.microbatches, how.rowTokens);
     if (batch == how.batch) {

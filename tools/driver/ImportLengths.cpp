@@ -28,7 +28,9 @@ microbatchesOf(const Arguments &arguments, std::vector<DocumentLengths> entries,
   if (arguments.has("row-tokens"))
     return formats::packLengths(entries,
                                 {arguments.number("microbatches", ofProblem),
-                                 arguments.number("row-tokens", 0), batch});
+                                 std::min(arguments.number("row-tokens", 0),
+                                          formats::maxDocumentLength),
+                                 batch});
   const auto all = static_cast<int64_t>(entries.size());
   const int64_t each = arguments.number("microbatches", all);
   if (batch >= all / each)

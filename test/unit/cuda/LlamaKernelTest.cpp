@@ -152,7 +152,8 @@ TYPED_TEST(LlamaKernels, FarPositions) {
   // Both heads of q and that of k have no gaps between them.
   ASSERT_EQ(columns.keys, 8);
   rows = doubles(rotated(values));
-  rotate<double>(layer, 3, 12, 1, cosines.data(), sines.data(), rows.data());
+  rotate<double>(TaskDocuments(layer, LayerArgs{}), 3, 12, 1, cosines.data(),
+                 sines.data(), rows.data());
   DeviceArray<T> onValues(values);
   headsForward<T>(this->stream, layer, {}, onValues.get());
   this->wait();
