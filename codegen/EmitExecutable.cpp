@@ -187,12 +187,11 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
 
 /// Micro-batches that differ run on CPUs, one schedule at a time.
 static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
-                                 bool isAlone, StringRef backend) {
+                                 bool isAlone) {
   auto refuse = [&](const Twine &why) {
-    InFlightDiagnostic error =
-        schedule.emitError()
-        << "the micro-batches of plan @" << plan.getSymName() << " differ, "
-        << why;
+    InFlightDiagnostic error = schedule.emitError()
+                               << "the micro-batches of plan @"
+                               << plan.getSymName() << " differ, " << why;
     error.attachNote(plan.getLoc())
         << "plan @" << plan.getSymName() << " is here";
     return error;
@@ -200,9 +199,6 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
   if (plan.getTargetKind() != pipe::Target::Cpu)
     return refuse("which programs for GPUs cannot do yet: compile it with "
                   "--target cpu");
-  if (!backend.empty() && backend != "tcpBackend")
-    return refuse("which programs that connect by MPI cannot do yet: leave out "
-                  "--mpi");
   if (!isAlone)
     return refuse("which executables of several schedules cannot do yet: "
                   "compile @" +
@@ -232,8 +228,7 @@ LogicalResult Emitter::expandAll() {
       return member.checked->emitFault();
     const bool isAlone = members.size() == 1 && !executable.isAdaptive;
     if (member.plan.isUneven() &&
-        failed(checkUneven(member.schedule, member.plan, isAlone,
-                           executable.backend)))
+        failed(checkUneven(member.schedule, member.plan, isAlone)))
       return failure();
     if (member.schedule.getOrder() && !isAlone)
       return member.schedule.emitError()
@@ -362,8 +357,7 @@ void Emitter::describeUneven(Member &member) {
     own.layers = pipe::describeLayers(plan, i);
     if (!buffers.empty())
       own.buffers = buffers[i];
-    const std::string text =
-        layerTable(own.layers, 0) + shareTable(own, 0);
+    const std::string text = layerTable(own.layers, 0) + shareTable(own, 0);
     const auto same = llvm::find(known, text);
     uneven->sizeOf.push_back(static_cast<int32_t>(same - known.begin()));
     if (same == known.end()) {

@@ -24,13 +24,6 @@ static std::string inputsText(const runtime::LayerDesc &layer) {
   return text;
 }
 
-/// So that the same number is read back.
-static std::string realText(double value) {
-  llvm::SmallString<32> text;
-  llvm::APFloat(value).toString(text);
-  return text.str().str();
-}
-
 /// The last field of a Llama's layer.
 static std::string llamaText(const runtime::LlamaDesc &llama) {
   std::string text;
@@ -74,11 +67,11 @@ static std::string partsText(const runtime::CustomDesc &custom) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (custom.numTensors == 0 && custom.frozenBytes == 0 &&
-      custom.numStreams == 0 && custom.numSizes == 0)
+      custom.numStreams == 0 && custom.numSizes == 0 && !custom.takesDocuments)
     return text;
   os << ", " << custom.numTensors << ", " << custom.frozenBytes << ", "
      << custom.numStreams;
-  if (custom.numStreams == 0 && custom.numSizes == 0)
+  if (custom.numStreams == 0 && custom.numSizes == 0 && !custom.takesDocuments)
     return text;
   static const char *const types[] = {"Fp32", "Int32", "Uint8"};
   os << ", {";
@@ -96,8 +89,10 @@ static std::string partsText(const runtime::CustomDesc &custom) {
       },
       ",");
   os << "}";
-  if (custom.numSizes > 0)
+  if (custom.numSizes > 0 || custom.takesDocuments)
     os << sizesText(custom);
+  if (custom.takesDocuments)
+    os << ", 0, true";
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include "codegen/PlaceTable.h"
 #include "codegen/TableText.h"
 #include "kinds/Shares.h"
+#include "runtime/model/documents.h"
 #include "runtime/model/layer_sizes.h"
 #include "schedule/model/BufferNumbers.h"
 #include "schedule/order/Residency.h"
@@ -17,6 +18,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 
 using namespace rondo;
@@ -161,15 +163,24 @@ std::string rondo::codegen::unevenTable(const UnevenText &uneven,
     writeArray(os, "int32_t", "starts_" + std::to_string(i), starts);
   }
   if (!uneven.documents.empty()) {
-    os << "// Documents of each micro-batch, and their starts\n"
+    os << "// Documents of each micro-batch, their starts, and its part of the "
+          "loss\n"
           "constexpr DocumentsDesc documents[] = {\n";
+    int64_t all = 0;
+    for (const std::vector<int64_t> &lengths : uneven.documents)
+      all = std::accumulate(lengths.begin(), lengths.end(), all);
     for (auto [i, lengths] : llvm::enumerate(uneven.documents))
-      os << "    {" << lengths.size() << ", starts_" << i << "},\n";
+      os << "    {" << lengths.size() << ", starts_" << i << ", "
+         << realText(runtime::rowShare(
+                std::accumulate(lengths.begin(), lengths.end(), int64_t(0)),
+                all))
+         << "},\n";
     os << "};\n";
   }
   os << "constexpr UnevenDesc uneven = {" << uneven.tables.size()
      << ", sizes, size_of, "
-     << (uneven.documents.empty() ? "nullptr" : "documents") << "};\n";
+     << (uneven.documents.empty() ? "nullptr" : "documents")
+     << ", checkUneven};\n";
   return text;
 }
 

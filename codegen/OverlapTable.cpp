@@ -52,6 +52,6 @@ std::string rondo::codegen::overlapTable(const OverlapText &overlap) {
      << "};\n// micro-batches with listed delays, how many repeat; "
         "iterations of a\n// repetition\nconstexpr OverlapDesc overlap = {"
      << overlap.delays.size() << ", " << overlap.delays.period << ", "
-     << overlap.iterationsEach << ", versions};\n";
+     << overlap.iterationsEach << ", versions, checkOverlap};\n";
   return text;
 }

@@ -4,6 +4,8 @@
 #ifndef RONDO_CODEGEN_TABLETEXT_H
 #define RONDO_CODEGEN_TABLETEXT_H
 
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -40,6 +42,13 @@ void writeArray(llvm::raw_ostream &os, llvm::StringRef type,
     isFirst = false;
   }
   os << line << "};\n";
+}
+
+/// So that the same number is read back.
+inline std::string realText(double value) {
+  llvm::SmallString<32> text;
+  llvm::APFloat(value).toString(text);
+  return text.str().str();
 }
 
 /// `layers`, or `layers_1` for sizes other than the first.

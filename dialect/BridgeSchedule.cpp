@@ -41,8 +41,8 @@ static LogicalResult checkOrder(ScheduleOp op, ArrayRef<int32_t> order,
                             << "; the plan has micro-batches 0 to "
                             << microbatches - 1 << " [S7]";
     if (isListed[microbatch])
-      return op.emitError() << "accumulate lists micro-batch " << microbatch
-                            << " twice [S7]";
+      return op.emitError()
+             << "accumulate lists micro-batch " << microbatch << " twice [S7]";
     isListed[microbatch] = true;
   }
   if (int64_t(order.size()) == microbatches)

@@ -242,6 +242,9 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
            saved_for_weight_grad_bytes = [1280, 2560, 5120], output_bytes = [512, 1024, 2048]>
     ```
 
+    With `documents = true` its body takes rows of documents, of plans that list
+    them: all sizes but those of the weights are then in proportion to tokens.
+
     `tensors` is how many the weights are divided into; 16 or fewer need not be
     stated. The last `frozen_weight_bytes` of the weights are not trained: they
     have neither gradients nor moments.
@@ -260,7 +263,7 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
       Pipe_SizesParameter:$forward_flops, Pipe_SizesParameter:$input_grad_flops,
       Pipe_SizesParameter:$weight_grad_flops,
       Pipe_StreamsParameter:$streams, Pipe_OrElse<"0">:$tensors,
-      Pipe_OrElse<"0">:$frozen_weight_bytes);
+      Pipe_OrElse<"0">:$frozen_weight_bytes, Pipe_BoolParameter:$documents);
   let extraClassDeclaration = fieldsDeclaration # [{
     /// Lists by size, in the order of verification and of CustomSizes.
     std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 10>

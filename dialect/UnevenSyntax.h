@@ -28,8 +28,9 @@ inline mlir::ParseResult parseDocuments(mlir::OpAsmParser &parser,
     rows.push_back(parser.getBuilder().getDenseI64ArrayAttr(lengths));
     return mlir::success();
   };
-  if (parser.parseCommaSeparatedList(Delimiter::Square, parseRow,
-                                     ": a list of lengths for each micro-batch"))
+  if (parser.parseCommaSeparatedList(
+          Delimiter::Square, parseRow,
+          ": a list of lengths for each micro-batch"))
     return mlir::failure();
   documents = parser.getBuilder().getArrayAttr(rows);
   return mlir::success();
@@ -38,13 +39,12 @@ inline mlir::ParseResult parseDocuments(mlir::OpAsmParser &parser,
 inline void printDocuments(mlir::OpAsmPrinter &printer, mlir::Operation *,
                            mlir::ArrayAttr documents) {
   printer << '[';
-  llvm::interleaveComma(
-      documents.getAsRange<mlir::DenseI64ArrayAttr>(), printer,
-      [&](mlir::DenseI64ArrayAttr row) {
-        printer << '[';
-        llvm::interleaveComma(row.asArrayRef(), printer);
-        printer << ']';
-      });
+  llvm::interleaveComma(documents.getAsRange<mlir::DenseI64ArrayAttr>(),
+                        printer, [&](mlir::DenseI64ArrayAttr row) {
+                          printer << '[';
+                          llvm::interleaveComma(row.asArrayRef(), printer);
+                          printer << ']';
+                        });
   printer << ']';
 }
 

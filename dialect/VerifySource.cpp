@@ -411,8 +411,7 @@ LogicalResult PlanOp::verifySymbolUses(SymbolTableCollection &tables) {
   auto model = tables.lookupNearestSymbolFrom<ModelOp>(outside, getModelAttr());
   if (!model)
     return emitUnknown<ModelOp>(*this, "model", getModel());
-  if (failed(verifyUneven(*this, model)) ||
-      failed(verifySamples(*this, model)))
+  if (failed(verifyUneven(*this, model)) || failed(verifySamples(*this, model)))
     return failure();
   auto cluster =
       tables.lookupNearestSymbolFrom<ClusterOp>(outside, getClusterAttr());

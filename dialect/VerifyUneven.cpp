@@ -33,10 +33,11 @@ SyntheticAttr::getLists() const {
 }
 
 SyntheticCosts SyntheticAttr::of(int64_t i) const {
-  return {entryOf(getForwardNs(), i),          entryOf(getInputGradNs(), i),
-          entryOf(getWeightGradNs(), i),       entryOf(getActivationBytes(), i),
-          entryOf(getInputGradFreesBytes(), i), entryOf(getOutputBytes(), i),
-          entryOf(getInputGradKeepsBytes(), i)};
+  return {
+      entryOf(getForwardNs(), i),           entryOf(getInputGradNs(), i),
+      entryOf(getWeightGradNs(), i),        entryOf(getActivationBytes(), i),
+      entryOf(getInputGradFreesBytes(), i), entryOf(getOutputBytes(), i),
+      entryOf(getInputGradKeepsBytes(), i)};
 }
 
 std::array<std::pair<const char *, ArrayRef<int64_t>>, 10>
@@ -74,7 +75,7 @@ StageCosts StageCostsAttr::of(int64_t i) const {
 /// A figure of all micro-batches; one entry if it is the same for all.
 template <typename Costs>
 static SmallVector<int64_t> figureList(ArrayRef<Costs> costs,
-                                   int64_t Costs::*figure) {
+                                       int64_t Costs::*figure) {
   SmallVector<int64_t> all;
   for (const Costs &each : costs)
     all.push_back(each.*figure);
@@ -103,15 +104,14 @@ StageCostsAttr StageCostsAttr::get(MLIRContext *context,
   auto list = [&](int64_t StageCosts::*figure) {
     return figureList(costs, figure);
   };
-  return get(context, list(&StageCosts::forwardNs),
-             list(&StageCosts::inputGradNs), list(&StageCosts::weightGradNs),
-             list(&StageCosts::activationBytes),
-             list(&StageCosts::inputGradFreesBytes),
-             list(&StageCosts::outputBytes), costs.front().stepNs,
-             list(&StageCosts::recomputeNs), list(&StageCosts::recomputedBytes),
-             list(&StageCosts::checkpointBytes),
-             list(&StageCosts::inputGradKeepsBytes),
-             costs.front().outputWithoutGradBytes, costs.front().offloadBytes);
+  return get(
+      context, list(&StageCosts::forwardNs), list(&StageCosts::inputGradNs),
+      list(&StageCosts::weightGradNs), list(&StageCosts::activationBytes),
+      list(&StageCosts::inputGradFreesBytes), list(&StageCosts::outputBytes),
+      costs.front().stepNs, list(&StageCosts::recomputeNs),
+      list(&StageCosts::recomputedBytes), list(&StageCosts::checkpointBytes),
+      list(&StageCosts::inputGradKeepsBytes),
+      costs.front().outputWithoutGradBytes, costs.front().offloadBytes);
 }
 
 std::vector<ReplicaBuffers> StageOp::buffersByMicrobatch() {
@@ -202,9 +202,8 @@ LogicalResult rondo::pipe::verifyDocuments(PlanOp plan) {
                               << " has no documents; it must have 1 or more";
     for (int64_t length : plan.getDocumentsOf(i))
       if (length < 1)
-        return plan.emitError()
-               << "a document of micro-batch " << i << " has " << length
-               << " tokens; it must have 1 or more";
+        return plan.emitError() << "a document of micro-batch " << i << " has "
+                                << length << " tokens; it must have 1 or more";
     // Rows are sized in 32 bits.
     constexpr int64_t most = int64_t(1) << 30;
     int64_t tokens = 0;
@@ -249,12 +248,14 @@ static LogicalResult verifyDocumentsOf(PlanOp plan, ModelOp model) {
                           << ": cut the document, or raise sequence",
                       model, "model");
   for (LayerOp layer : model.getLayers())
-    if (layer.getCustomAttr())
+    if (CustomAttr custom = layer.getCustomAttr();
+        custom && !custom.getDocuments())
       return noteAt(plan.emitError()
                         << "plan @" << plan.getSymName()
                         << " lists documents, but layer @" << layer.getSymName()
-                        << " is custom: programs of documents cannot have "
-                           "bodies from libraries yet",
+                        << " does not say that its body takes rows of "
+                           "documents: write documents = true into the layer "
+                           "if it does",
                     layer, "layer");
   return success();
 }
@@ -262,7 +263,7 @@ static LogicalResult verifyDocumentsOf(PlanOp plan, ModelOp model) {
 /// A list has an entry for each micro-batch.
 template <typename Op, typename Attr>
 static LogicalResult verifyEntries(Op op, StringRef what, Attr attr,
-                                 PlanOp plan) {
+                                   PlanOp plan) {
   const int64_t microbatches = plan.getMicrobatches();
   if (attr)
     for (auto [key, list] : attr.getLists())

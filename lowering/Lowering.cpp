@@ -299,6 +299,25 @@ std::optional<Fault> findBlocked(const PlanFigures &plan,
   return std::nullopt;
 }
 
+/// Sets what the pools take that buffers of many sizes share.
+static void measureRagged(const Problem &problem, ProvedPrograms &proved) {
+  const Program &program = proved.pipeline;
+  proved.placedBytes.assign(problem.numRanks(), 0);
+  proved.heldBytes = proved.placedBytes;
+  std::vector<bool> isRagged(program.pools.size());
+  for (const Place &place : program.places)
+    if (place.pool >= 0 && !place.spans.empty())
+      isRagged[place.pool] = true;
+  const std::vector<int64_t> held = mostOwnedSlots(problem, program);
+  for (size_t p = 0; p < program.pools.size(); ++p) {
+    const Pool &pool = program.pools[p];
+    if (!isRagged[p])
+      continue;
+    proved.placedBytes[pool.rank] += pool.slots * pool.slotBytes;
+    proved.heldBytes[pool.rank] += held[p] * pool.slotBytes;
+  }
+}
+
 ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
                              const Schedule &schedule) {
   ProvedPrograms result;
@@ -321,6 +340,8 @@ ProvedPrograms provePrograms(const PlanFigures &plan, const Problem &problem,
   for (LoweredProgram &program : planned.programs)
     if (program.kind == ProgramKind::Pipeline)
       result.pipeline = std::move(program.program);
+  if (!plan.buffersByMicrobatch.empty())
+    measureRagged(problem, result);
   result.iterationNs =
       simulateProgram(problem, result.pipeline, result.pipeline.resident,
                       /*keepTimes=*/false)

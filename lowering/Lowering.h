@@ -205,6 +205,9 @@ struct ProvedPrograms {
   int64_t iterationNs = 0;
   /// The schedule's own program; empty if a rule is broken.
   Program pipeline;
+  /// Indexed by rank, if micro-batches differ: the bytes of the pipeline's
+  /// pools for buffers of many sizes, and the most that these hold at once.
+  std::vector<int64_t> placedBytes, heldBytes;
   /// Empty if all rules hold.
   std::optional<Fault> fault;
   /// Kind of the faulty program.

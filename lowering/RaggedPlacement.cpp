@@ -42,10 +42,11 @@ RaggedPlacement rondo::placeRagged(const std::vector<RaggedLife> &lives) {
   return result;
 }
 
-std::vector<NeededPool> rondo::assignRagged(
-    const std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
-    const std::function<int64_t(const Life &)> &bytesOf, int32_t microbatches,
-    Program &program) {
+std::vector<NeededPool>
+rondo::assignRagged(const std::vector<Life> &lives,
+                    const std::vector<SlotSize> &sizes,
+                    const std::function<int64_t(const Life &)> &bytesOf,
+                    int32_t microbatches, Program &program) {
   std::map<int32_t, std::vector<Life>> byArena;
   for (const Life &life : lives)
     byArena[sizes[life.buffer].rank].push_back(life);
@@ -57,9 +58,9 @@ std::vector<NeededPool> rondo::assignRagged(
     for (;; slotBytes *= 2) {
       for (size_t i = 0; i < own.size(); ++i)
         // Also a buffer without bytes has a slot, so that it has an owner.
-        ragged[i] = {std::max<int64_t>(
-                         1, (bytesOf(own[i]) + slotBytes - 1) / slotBytes),
-                     own[i].first, own[i].last};
+        ragged[i] = {
+            std::max<int64_t>(1, (bytesOf(own[i]) + slotBytes - 1) / slotBytes),
+            own[i].first, own[i].last};
       const int64_t largest =
           std::max_element(ragged.begin(), ragged.end(),
                            [](const RaggedLife &a, const RaggedLife &b) {

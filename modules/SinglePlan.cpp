@@ -46,8 +46,8 @@ mlir::FailureOr<ScheduleOp> addSchedule(PlanOp plan, StringRef name,
   auto schedule = ScheduleOp::create(
       builder, plan.getLoc(), name, plan.getSymName(), FamilyAttr(),
       SearchAttr(), FoundAttr(), versionsOf(builder, problem), GathersAttr(),
-      ClaimsAttr(), /*order=*/mlir::DenseI32ArrayAttr(),
-      Accumulate::IndexOrder, Norm::Global);
+      ClaimsAttr(), /*order=*/mlir::DenseI32ArrayAttr(), Accumulate::IndexOrder,
+      Norm::Global);
   if (failed(foldSchedule(order, schedule)))
     return mlir::failure();
   return schedule;

@@ -69,10 +69,10 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
   SearchAttr search;
   FoundAttr found;
   if (const std::optional<SearchResult> &result = candidate.found) {
-    search = SearchAttr::get(builder.getContext(), Objective::Makespan,
-                             /*time_limit_ms=*/std::nullopt,
-                             /*effort=*/std::nullopt, /*seed=*/0,
-                             Orders::WPerm);
+    search =
+        SearchAttr::get(builder.getContext(), Objective::Makespan,
+                        /*time_limit_ms=*/std::nullopt,
+                        /*effort=*/std::nullopt, /*seed=*/0, Orders::WPerm);
     found = FoundAttr::get(
         builder.getContext(), result->origin, result->simulation.makespanNs,
         result->simulation.spanNs, result->bound.ns, result->bound.name,
@@ -82,8 +82,7 @@ static FailureOr<ScheduleOp> writeSchedule(Candidate &candidate,
       builder, written.getLoc(), nameFor(candidate, written->getParentOp()),
       plan.getSymName(), familyOf(candidate, builder), search, found,
       /*versions=*/ArrayAttr(), GathersAttr(), /*claims=*/ClaimsAttr(),
-      /*order=*/DenseI32ArrayAttr(),
-      Accumulate::IndexOrder, written.getNorm());
+      /*order=*/DenseI32ArrayAttr(), Accumulate::IndexOrder, written.getNorm());
   candidate.name = schedule.getSymName().str();
   if (failed(foldSchedule(candidate.schedule, schedule)))
     return failure();

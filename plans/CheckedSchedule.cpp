@@ -32,7 +32,7 @@ std::optional<Fault> CheckedSchedule::findFault(AnalysisManager &analyses) {
           checkSteps(judged, schedule, collectivesOf(op, analyses)))
     return fault;
   return op.accumulatesInStatedOrder() ? checkAccumulation(judged, schedule)
-                                      : std::nullopt;
+                                       : std::nullopt;
 }
 
 CheckedSchedule::CheckedSchedule(Operation *schedule, AnalysisManager &analyses)

@@ -4,6 +4,7 @@
 #include "plans/Layers.h"
 
 #include "kinds/Counts.h"
+#include "runtime/model/documents.h"
 #include "runtime/model/llama_sizes.h"
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
@@ -65,6 +66,7 @@ static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
   desc.custom.hasLoss = custom.getLoss();
   desc.custom.numTensors = static_cast<int32_t>(custom.getTensors());
   desc.custom.frozenBytes = custom.getFrozenWeightBytes();
+  desc.custom.takesDocuments = custom.getDocuments();
   for (StreamAttr stream : custom.getStreams())
     desc.custom.streams[desc.custom.numStreams++] = describeStream(stream);
 }
@@ -129,9 +131,10 @@ rondo::pipe::describeLayers(PlanOp plan, int64_t microbatch) {
       desc.hidden = sizes->hidden;
       desc.heads = sizes->heads;
       desc.ffn = sizes->ffn;
-      desc.batch = plan.getSamplesOfMicrobatch();
+      // Rows of documents are made of layers as the model states them.
+      desc.batch = plan.getDocumentsAttr() ? sizes->batch
+                                           : plan.getSamplesOfMicrobatch();
       desc.tied = sizes->tied;
-      desc.rowTokens = static_cast<int32_t>(plan.getTokensOf(microbatch));
     }
     if (model.getSamplesAttr())
       desc.batch = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
@@ -176,6 +179,10 @@ rondo::pipe::describeLayers(PlanOp plan, int64_t microbatch) {
     if (!isTaken[place])
       layers[place].outputBytes = layers[place].custom.outputWithoutGradBytes =
           0;
+  if (plan.getDocumentsAttr())
+    for (runtime::LayerDesc &layer : layers)
+      layer = runtime::rowOfDocuments(
+          layer, static_cast<int32_t>(plan.getTokensOf(microbatch)));
   return layers;
 }
 

@@ -54,7 +54,12 @@ static runtime::LayerFlops flopsOf(const runtime::LayerDesc &layer,
   runtime::LayerDesc one = layer;
   for (int64_t tokens : documents) {
     one.rowTokens = static_cast<int32_t>(tokens);
-    const runtime::LayerFlops flops = runtime::layerFlops(one);
+    runtime::LayerFlops flops = runtime::layerFlops(one);
+    // Those of a custom layer are for its row.
+    if (layer.kind == runtime::LayerKind::Custom)
+      flops = {rondo::partOfUp(flops.forward, tokens, layer.rowTokens),
+               rondo::partOfUp(flops.inputGrad, tokens, layer.rowTokens),
+               rondo::partOfUp(flops.weightGrad, tokens, layer.rowTokens)};
     sum.forward += flops.forward;
     sum.inputGrad += flops.inputGrad;
     sum.weightGrad += flops.weightGrad;
@@ -77,10 +82,10 @@ static LayerTimes timesOfRow(LayerCostsAttr costs,
                                {own.inputGrad, all.inputGrad},
                                {own.weightGrad, all.weightGrad}};
   for (int k = 0; k < 3; ++k) {
-    const long double part =
-        flops[k][1] > 0 ? (long double)(flops[k][0]) / flops[k][1]
-                        : (long double)(runtime::numTokens(layer)) /
-                              runtime::numTokens(whole);
+    const long double part = flops[k][1] > 0
+                                 ? (long double)(flops[k][0]) / flops[k][1]
+                                 : (long double)(runtime::numTokens(layer)) /
+                                       runtime::numTokens(whole);
     times.ns[k] = std::min<int64_t>(
         static_cast<int64_t>(times.ns[k] * part + 0.5L), maxLayerNs);
   }

@@ -180,9 +180,10 @@ void Importer::writeModel() {
     figures.outputBytes = outputBytes[s];
     weightBytes = weightBytesOf(s);
     figures.inputGradKeepsBytes = costs.keptBytes;
-    pipe::LayerOp::create(builder, loc, name("l" + Twine(s)),
-                          pipe::SyntheticAttr::get(context, figures, weightBytes),
-                          pipe::LayerCostsAttr());
+    pipe::LayerOp::create(
+        builder, loc, name("l" + Twine(s)),
+        pipe::SyntheticAttr::get(context, figures, weightBytes),
+        pipe::LayerCostsAttr());
   }
 }
 

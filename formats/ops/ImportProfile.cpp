@@ -48,9 +48,10 @@ rondo::formats::importProfile(const GraphProfile &profile,
       costs.inputGradNs += node.backwardNs - ofWeights;
       costs.weightGradNs += ofWeights;
     }
-    pipe::LayerOp::create(
-        builder, loc, builder.getStringAttr(layerName(profile, layer)),
-        pipe::SyntheticAttr::get(context, costs, weightBytes), pipe::LayerCostsAttr());
+    pipe::LayerOp::create(builder, loc,
+                          builder.getStringAttr(layerName(profile, layer)),
+                          pipe::SyntheticAttr::get(context, costs, weightBytes),
+                          pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

@@ -102,6 +102,9 @@ Result<ReadOrders> readOrders(const json::Document &document,
     fault = text.readLinkOrders(read.problem, read.schedule);
   if (!fault)
     fault = text.readCopyOrders(read.problem, read.schedule);
+  bool isOrdered = false;
+  if (!fault)
+    fault = text.readAccumulation(read.problem, read.schedule, isOrdered);
   if (fault)
     return faultIn(document, describe(*fault));
   if (std::optional<Fault> broken =

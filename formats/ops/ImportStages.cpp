@@ -65,7 +65,8 @@ OwningOpRef<ModuleOp> rondo::formats::importStages(const Problem &problem,
       weightBytes = problem.weightBytes[s];
     pipe::LayerOp::create(
         builder, loc, builder.getStringAttr("s" + std::to_string(s)),
-        pipe::SyntheticAttr::get(context, figures, weightBytes), pipe::LayerCostsAttr());
+        pipe::SyntheticAttr::get(context, figures, weightBytes),
+        pipe::LayerCostsAttr());
   }
   if (failed(mlir::verify(*module)) || failed(pipe::checkLayerSizes(model)))
     return nullptr;

@@ -17,7 +17,7 @@ using namespace rondo::runtime;
 Messages::Messages(const RankContext &context, RankLog &log)
     : context(context), log(log), program(context.program),
       transport(context.transport), device(context.device()),
-      edgeDescs(program.edges), firstFence(program.numPools, -1) {
+      edgeDescs(program.edges), fences(program.numPools) {
   const auto replicas =
       static_cast<int32_t>(context.state.executable().numReplicas);
   const Wiring &wiring = context.wiring;
@@ -33,30 +33,6 @@ Messages::Messages(const RankContext &context, RankLog &log)
       places[h * numBuffers + b] = placeOf(h * numBuffers + b);
   for (int32_t e = 0; e < static_cast<int32_t>(edges.size()); ++e)
     addEdge(e);
-  fencesPerSlot = mostSendsOfSlot();
-  fences.resize(fences.size() * fencesPerSlot);
-}
-
-/// All sends of an activation, or of what R makes, read one slot, those of a
-/// gradient their tensor's.
-int32_t Messages::mostSendsOfSlot() const {
-  auto sends = [&](const std::vector<int32_t> &parts) {
-    return static_cast<int32_t>(
-        std::count_if(parts.begin(), parts.end(),
-                      [&](int32_t edge) { return edges[edge].channel >= 0; }));
-  };
-  int32_t most = 1;
-  for (size_t h = 0; h < tensors.size(); ++h) {
-    if (program.rankOfReplica[h] != context.rank)
-      continue;
-    for (Message message : {Message::Activation, Message::Recomputed})
-      most = std::max(
-          most,
-          sends(edgesFrom[numMessageKinds * h + static_cast<size_t>(message)]));
-    for (const LocalTensor &tensor : tensors[h].inputGrads)
-      most = std::max(most, sends(tensor.edges));
-  }
-  return most;
 }
 
 void Messages::addEdge(int32_t number) {
@@ -114,15 +90,7 @@ BufferPlace Messages::placeOf(int32_t number) {
   if (place.pool < 0)
     return {};
   const PoolDesc &pool = program.pools[place.pool];
-  if (place.spans)
-    return {context.state.address(pool, 0), pool.slotBytes, place,
-            /*firstFence=*/-1};
-  if (firstFence[place.pool] < 0) {
-    firstFence[place.pool] = static_cast<int32_t>(fences.size());
-    fences.resize(fences.size() + pool.slots);
-  }
-  return {context.state.address(pool, 0), pool.slotBytes, place,
-          firstFence[place.pool]};
+  return {context.state.address(pool, 0), pool.slotBytes, place};
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,18 +127,9 @@ void Messages::send(Message message, int64_t h, int64_t to,
       bytesOf(number, microbatch));
   if (!edge.sent.base)
     return;
-  const Fence own = {channel, ticket, number, static_cast<int32_t>(microbatch)};
-  if (edge.sent.isRagged()) {
-    const int32_t slot = edge.sent.slot(microbatch);
-    rangeFences.push_back({edge.sent.slots.pool, slot,
-                           slot + edge.sent.slots.spans[microbatch], own});
-    return;
-  }
-  Fence *fence = &fences[(edge.sent.firstFence + edge.sent.slot(microbatch)) *
-                         fencesPerSlot];
-  while (fence->channel >= 0)
-    ++fence;
-  *fence = own;
+  fences[edge.sent.slots.pool].push_back(
+      {edge.sent.slot(microbatch), edge.sent.slotsEnd(microbatch), channel,
+       ticket, number, static_cast<int32_t>(microbatch)});
 }
 
 void Messages::receive(int32_t number, int64_t microbatch) {
@@ -194,26 +153,21 @@ void Messages::acquire(const BufferPlace &place, int64_t microbatch,
                        Action &action) {
   if (!place.base)
     return;
-  if (place.isRagged()) {
-    const int32_t slot = place.slot(microbatch),
-                  end = slot + place.slots.spans[microbatch];
-    std::erase_if(rangeFences, [&](const RangeFence &range) {
-      if (range.pool != place.slots.pool || range.begin >= end ||
-          range.end <= slot)
-        return false;
-      transport.waitSent(range.fence.channel, range.fence.ticket);
-      action.waited(Traced::Release, range.fence.edge, range.fence.microbatch);
-      return true;
-    });
+  std::vector<Fence> &ofPool = fences[place.slots.pool];
+  if (ofPool.empty())
     return;
+  const int32_t begin = place.slot(microbatch),
+                end = place.slotsEnd(microbatch);
+  size_t kept = 0;
+  for (const Fence &fence : ofPool) {
+    if (fence.end <= begin || end <= fence.begin) {
+      ofPool[kept++] = fence;
+      continue;
+    }
+    transport.waitSent(fence.channel, fence.ticket);
+    action.waited(Traced::Release, fence.edge, fence.microbatch);
   }
-  Fence *fence =
-      &fences[(place.firstFence + place.slot(microbatch)) * fencesPerSlot];
-  for (int32_t k = 0; k < fencesPerSlot && fence[k].channel >= 0; ++k) {
-    transport.waitSent(fence[k].channel, fence[k].ticket);
-    fence[k].channel = -1;
-    action.waited(Traced::Release, fence[k].edge, fence[k].microbatch);
-  }
+  ofPool.resize(kept);
 }
 
 void Messages::awaitMessage(int32_t number, int64_t microbatch,
@@ -262,13 +216,10 @@ void Messages::addOutputGrads(int32_t replica, int64_t microbatch,
 }
 
 void Messages::awaitSends() {
-  for (const RangeFence &range : rangeFences)
-    transport.waitSent(range.fence.channel, range.fence.ticket);
-  rangeFences.clear();
-  for (Fence &fence : fences) {
-    if (fence.channel >= 0)
+  for (std::vector<Fence> &ofPool : fences) {
+    for (const Fence &fence : ofPool)
       transport.waitSent(fence.channel, fence.ticket);
-    fence.channel = -1;
+    ofPool.clear();
   }
 }
 

@@ -21,13 +21,13 @@ struct BufferPlace {
   char *base = nullptr;
   int64_t slotBytes = 0;
   PlaceDesc slots;
-  /// Index of slot 0 in the fences of Messages.
-  int32_t firstFence = 0;
 
   /// The slot of a micro-batch; for weights, of a version.
   int32_t slot(int64_t number) const { return slotOf(slots, number); }
-  /// Whether micro-batches take several slots.
-  bool isRagged() const { return slots.spans; }
+  /// The slot after the last that a micro-batch takes.
+  int32_t slotsEnd(int64_t number) const {
+    return slot(number) + (slots.spans ? slots.spans[number] : 1);
+  }
   char *at(int64_t number) const {
     return base ? base + slot(number) * slotBytes : nullptr;
   }
@@ -111,31 +111,25 @@ private:
     int32_t number = -1;
     int64_t count = 0;
   };
-  /// A send that still reads a slot; the message is for the trace.
+  /// A send that still reads consecutive slots of a pool; the message is for
+  /// the trace.
   struct Fence {
+    int32_t begin = 0, end = 0;
     int32_t channel = -1;
     Transport::Ticket ticket = 0;
     int32_t edge = -1, microbatch = 0;
   };
 
-  /// A send that still reads consecutive slots of a pool.
-  struct RangeFence {
-    int32_t pool = -1, begin = 0, end = 0;
-    Fence fence;
-  };
-
   /// Bytes of an edge's message of a micro-batch.
   int64_t bytesOf(int32_t edge, int64_t microbatch) const {
-    return program.uneven
-               ? program.uneven->sizes[sizeOf(program, microbatch)]
-                     .edges[edge]
-                     .bytes
-               : edgeDescs[edge].bytes;
+    const EdgeDesc *own = edgeDescs;
+    if (program.uneven)
+      own = program.uneven->sizes[sizeOf(program, microbatch)].edges;
+    return own[edge].bytes;
   }
   BufferPlace placeOf(int32_t number);
   void addEdge(int32_t number);
   void addPart(std::vector<LocalTensor> &list, int32_t place, int32_t edge);
-  int32_t mostSendsOfSlot() const;
   /// Whether an edge has a message of a micro-batch: both ends take it.
   bool carries(int32_t edge, int64_t microbatch) const {
     return !edges[edge].isRoundRobin ||
@@ -170,14 +164,8 @@ private:
   /// Indexed by edge.
   std::vector<LocalEdge> edges;
   std::vector<Channel> channels;
-  /// Indexed by pool, that of its first slot; -1: not used on this rank.
-  std::vector<int32_t> firstFence;
-  /// The most sends that may read a slot at once.
-  int32_t fencesPerSlot = 1;
-  std::vector<Fence> fences;
-  /// Of places whose micro-batches take several slots, in the order of the
-  /// sends.
-  std::vector<RangeFence> rangeFences;
+  /// Indexed by pool, in the order of the sends.
+  std::vector<std::vector<Fence>> fences;
 };
 
 } // namespace rondo::runtime

@@ -227,7 +227,7 @@ private:
     if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
       args.documentStarts = documents->starts;
       args.numDocuments = documents->count;
-      args.lossScale = lossShare(program, microbatch);
+      args.lossScale = documents->lossShare;
     }
     args.seed = span.seed;
     args.iteration = iterationOf(microbatch);

@@ -30,36 +30,34 @@ State::State(const Executable &executable, const World &world,
   checkRunningTensors();
   // A program for each micro-batch size.
   std::vector<ProgramDesc> sizes;
-  auto addSize = [&](const ProgramDesc &program) {
-    checkSizes(program);
-    auto same =
-        std::find_if(sizes.begin(), sizes.end(), [&](const ProgramDesc &other) {
-          return other.shares == program.shares &&
-                 other.layers == program.layers;
-        });
-    const auto number = static_cast<int32_t>(same - sizes.begin());
-    if (same == sizes.end())
-      sizes.push_back(program);
-    return number;
-  };
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     const ProgramDesc &program = exe.programs[p];
+    if (program.uneven)
+      program.uneven->check(exe, program);
+    sizesOf.emplace_back();
+    for (int32_t k = 0; k < (program.uneven ? program.uneven->numSizes : 1);
+         ++k) {
+      ProgramDesc ofSize = program;
+      if (program.uneven) {
+        ofSize.layers = program.uneven->sizes[k].layers;
+        ofSize.shares = program.uneven->sizes[k].shares;
+      }
+      checkShares(ofSize);
+      checkOtherSizes(ofSize);
+      checkStages(ofSize);
+      auto same = std::find_if(sizes.begin(), sizes.end(),
+                               [&](const ProgramDesc &other) {
+                                 return other.shares == ofSize.shares &&
+                                        other.layers == ofSize.layers;
+                               });
+      sizesOf.back().push_back(static_cast<int32_t>(same - sizes.begin()));
+      if (same == sizes.end())
+        sizes.push_back(ofSize);
+    }
     checkProgram(program);
-    sizesOf.push_back({addSize(program)});
     checkEdges(program);
     checkOverlap(program);
     checkShards(program);
-    if (!program.uneven)
-      continue;
-    checkUneven(program);
-    for (int32_t k = 0; k < program.uneven->numSizes; ++k) {
-      const MicrobatchDesc &own = program.uneven->sizes[k];
-      ProgramDesc ofSize = program;
-      ofSize.layers = own.layers;
-      ofSize.shares = own.shares;
-      ofSize.edges = own.edges;
-      sizesOf.back().push_back(addSize(ofSize));
-    }
   }
   devices.resize(exe.numRanks);
   arenas.resize(exe.numRanks);

@@ -131,13 +131,12 @@ public:
   /// executable.
   const std::vector<ReplicaBinding> &
   replicas(const ProgramDesc &program) const {
-    return bindings[sizesOf[program.id].front()];
+    return replicas(program, /*size=*/0);
   }
-  /// The same with those of one of its micro-batches.
+  /// If micro-batches differ: for those of one size.
   const std::vector<ReplicaBinding> &replicas(const ProgramDesc &program,
                                               int32_t size) const {
-    const std::vector<int32_t> &sizes = sizesOf[program.id];
-    return bindings[program.uneven ? sizes[1 + size] : sizes.front()];
+    return bindings[sizesOf[program.id][size]];
   }
   /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
@@ -227,9 +226,7 @@ private:
   void checkTensorNames() const;
   void checkRunningTensors() const;
   void checkEdges(const ProgramDesc &program) const;
-  /// Micro-batches that differ have slots as large as their buffers.
-  void checkUneven(const ProgramDesc &program) const;
-  void checkSizes(const ProgramDesc &program) const;
+
   /// The layers of a replica, for its samples.
   std::vector<LayerDesc> layersOf(int32_t replica,
                                   const ProgramDesc &program) const;
@@ -259,8 +256,8 @@ private:
   std::vector<std::vector<std::unique_ptr<Arena>>> lateParts;
   /// Indexed by replica, null without keepLogits().
   std::vector<std::unique_ptr<Arena>> logits;
-  /// For each micro-batch size, by replica; and for each program the indices of
-  /// its size and, if its micro-batches differ, of the size of each.
+  /// For each micro-batch size, by replica; and for each program the index of
+  /// its size or, if its micro-batches differ, of each of theirs.
   std::vector<std::vector<ReplicaBinding>> bindings;
   std::vector<std::unique_ptr<LoadedBody>> loadedBodies;
   std::vector<std::vector<int32_t>> sizesOf;

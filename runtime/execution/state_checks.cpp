@@ -286,48 +286,6 @@ void State::checkEdges(const ProgramDesc &program) const {
   }
 }
 
-void State::checkSizes(const ProgramDesc &program) const {
-  checkShares(program);
-  checkOtherSizes(program);
-  checkStages(program);
-}
-
-void State::checkUneven(const ProgramDesc &program) const {
-  const UnevenDesc &uneven = *program.uneven;
-  if (program.overlap || program.copies || uneven.numSizes < 1)
-    failOn(program, "its micro-batches differ, so its iterations do not "
-                    "overlap, and it copies nothing to the host");
-  for (int32_t i = 0; i < program.microbatches; ++i)
-    if (uneven.sizeOf[i] < 0 || uneven.sizeOf[i] >= uneven.numSizes)
-      failOn(program, "micro-batch " + std::to_string(i) + " has size " +
-                          std::to_string(uneven.sizeOf[i]) + " of " +
-                          std::to_string(uneven.numSizes));
-  for (int32_t p = 0; p < program.numPlaces; ++p) {
-    const PlaceDesc &place = program.places[p];
-    if (place.pool < 0 || !place.spans)
-      continue;
-    const PoolDesc &pool = program.pools[place.pool];
-    for (int32_t i = 0; i < program.microbatches; ++i) {
-      const MicrobatchDesc &size = uneven.sizes[uneven.sizeOf[i]];
-      int64_t needed = 0;
-      if (p < exe.numReplicas * numBuffers)
-        needed = size.shares[p / numBuffers].bytes[p % numBuffers];
-      for (int32_t e = 0; e < exe.numEdges; ++e)
-        if (size.edges[e].sent == p || size.edges[e].received == p)
-          needed = std::max(needed, size.edges[e].bytes);
-      if (place.spans[i] < 1 ||
-          place.spans[i] > pool.slots - slotOf(place, i) ||
-          place.spans[i] * pool.slotBytes < needed)
-        failOn(program, "place " + std::to_string(p) + " of micro-batch " +
-                            std::to_string(i) + " has " +
-                            std::to_string(place.spans[i]) + " slots of " +
-                            std::to_string(pool.slotBytes) +
-                            " bytes, its buffer needs " +
-                            std::to_string(needed));
-    }
-  }
-}
-
 void State::checkStages(const ProgramDesc &program) const {
   int64_t microbatches = 0;
   for (int32_t p = 0; p < exe.numPrograms; ++p)
@@ -484,12 +442,6 @@ void State::checkShards(const ProgramDesc &program) const {
 /// No order begins more iterations at once.
 static constexpr int32_t maxNormDelay = 4096;
 
-/// Bytes of a replica's buffer, as planned.
-static int64_t bytesOf(const ProgramDesc &program, int32_t replica,
-                       Buffer buffer) {
-  return program.shares[replica].bytes[static_cast<int>(buffer)];
-}
-
 int64_t rondo::runtime::movedBytes(const LayerDesc *layers, int32_t count) {
   int64_t most = 0;
   for (int32_t l = 0; l < count; ++l)
@@ -514,62 +466,6 @@ void State::checkOverlap(const ProgramDesc &program) const {
            " iterations later, which only a norm may be, and only where "
            "iterations overlap");
   }
-  if (!program.overlap)
-    return;
-  const OverlapDesc &overlap = *program.overlap;
-  if (program.kind != ProgramKind::Pipeline)
-    fail("its iterations overlap, which only those of a pipeline do");
-  if (overlap.period < 1 || overlap.numDelays < overlap.period ||
-      overlap.iterationsEach < 1)
-    fail("it lists " + std::to_string(overlap.numDelays) +
-         " delays, of which the last " + std::to_string(overlap.period) +
-         " repeat, in repetitions of " +
-         std::to_string(overlap.iterationsEach) +
-         " iterations; all are 1 or more, and no more repeat than are listed");
-  for (int32_t h = 0; h < exe.numReplicas; ++h) {
-    const StageDesc &stage = exe.stages[exe.replicas[h].stage];
-    const VersionDesc &versions = overlap.versions[h];
-    const std::string name = "stage '" + std::string(stage.name) + "'";
-    // Then a micro-batch's number in a run and in its iteration name one
-    // replica.
-    const int32_t turns = program.shares[h].turns;
-    if (program.microbatches % turns != 0)
-      fail(name + " assigns the " + std::to_string(program.microbatches) +
-           " micro-batches of an iteration to " + std::to_string(turns) +
-           " replicas in turn; where iterations overlap, all get as many");
-    for (const int16_t *delays :
-         {versions.forward, versions.backward, versions.recompute})
-      for (int32_t m = 0; m < overlap.numDelays; ++m)
-        if (delays[m] < 0 || delays[m] > m / program.microbatches)
-          fail(name + " reads weights for micro-batch " + std::to_string(m) +
-               " that are " + std::to_string(delays[m]) +
-               " steps old, but its iteration is number " +
-               std::to_string(m / program.microbatches) + " of the run");
-    if (!std::isfinite(versions.meanForward) ||
-        !std::isfinite(versions.meanBackward) ||
-        !std::isfinite(versions.meanRecompute) || versions.meanForward < 0 ||
-        versions.meanBackward < 0 || versions.meanRecompute < 0)
-      fail(name + " has mean delays of " +
-           std::to_string(versions.meanForward) + ", " +
-           std::to_string(versions.meanBackward) + " and " +
-           std::to_string(versions.meanRecompute));
-    if (versions.recomputesExtrapolated && !versions.extrapolates)
-      fail(name + " recomputes with weights moved back, but has no mean of "
-                  "their changes, since its backward does not move them");
-    if (!versions.extrapolates)
-      continue;
-    const int64_t gradients = bytesOf(program, h, Buffer::Gradients),
-                  changes = bytesOf(program, h, Buffer::WeightChanges);
-    if (changes < gradients)
-      fail(name + " moves weights back and plans " + std::to_string(changes) +
-           " bytes for their changes, it needs " + std::to_string(gradients));
-    const std::vector<LayerDesc> layers = layersOf(h, program);
-    const int64_t scratch =
-        alignedBytes(stageSizes(layers.data(), stage.numLayers).workspace) +
-        movedBytes(layers.data(), stage.numLayers);
-    if (bytesOf(program, h, Buffer::Workspace) < scratch)
-      fail(name + " moves weights back and plans " +
-           std::to_string(bytesOf(program, h, Buffer::Workspace)) +
-           " bytes of workspace, it needs " + std::to_string(scratch));
-  }
+  if (program.overlap)
+    program.overlap->check(exe, program);
 }

@@ -11,7 +11,6 @@
 #include "kinds/Actions.h"
 #include "kinds/Collectives.h"
 #include "runtime/model/buffers.h"
-#include "runtime/model/documents.h"
 #include "runtime/model/layer.h"
 
 #include <cstdint>
@@ -23,6 +22,9 @@
 #define RONDO_TABLES_VERSION 16
 
 namespace rondo::runtime {
+
+struct Executable;
+struct ProgramDesc;
 
 /// Takes the actions of a rank's function; see runtime/execution/actions.h.
 class Rank;
@@ -233,6 +235,8 @@ struct OverlapDesc {
   int32_t iterationsEach;
   /// One entry per replica.
   const VersionDesc *versions;
+  /// checkOverlap(), which other programs do not link.
+  void (*check)(const Executable &, const ProgramDesc &);
 };
 
 /// The delay of a micro-batch in a list of an OverlapDesc.
@@ -262,10 +266,12 @@ struct MicrobatchDesc {
   const EdgeDesc *edges;
 };
 
-/// The documents of a micro-batch: `count` + 1 starts in its row of tokens.
+/// The documents of a micro-batch: `count` + 1 starts in its row of tokens, and
+/// rowShare() of its tokens (documents.h).
 struct DocumentsDesc {
   int32_t count;
   const int32_t *starts;
+  double lossShare;
 };
 
 /// Micro-batches of a program that differ.
@@ -276,6 +282,8 @@ struct UnevenDesc {
   const int32_t *sizeOf;
   /// One entry per micro-batch; null: these are samples.
   const DocumentsDesc *documents;
+  /// checkUneven(), which other programs do not link.
+  void (*check)(const Executable &, const ProgramDesc &);
 };
 
 /// Runs all actions of one rank for one iteration, or for a run of several that
@@ -373,21 +381,11 @@ inline const DocumentsDesc *documentsOf(const ProgramDesc &program,
              ? &program.uneven->documents[microbatch]
              : nullptr;
 }
-/// Tokens of a micro-batch's documents.
-inline int64_t numTokens(const DocumentsDesc &documents) {
-  return documents.starts[documents.count];
-}
-
-/// The part of a micro-batch's mean loss in the iteration's.
-inline double lossShare(const ProgramDesc &program, int64_t microbatch) {
-  const DocumentsDesc *documents = documentsOf(program, microbatch);
-  if (!documents)
-    return 1.0 / program.microbatches;
-  int64_t all = 0;
-  for (int32_t i = 0; i < program.microbatches; ++i)
-    all += numTokens(program.uneven->documents[i]);
-  return rowShare(numTokens(*documents), all);
-}
+/// These throw Error if the tables of a program are invalid whose micro-batches
+/// differ, or whose iterations overlap. In execution/uneven.cpp and
+/// overlap_checks.cpp.
+void checkUneven(const Executable &executable, const ProgramDesc &program);
+void checkOverlap(const Executable &executable, const ProgramDesc &program);
 
 /// Whether a program's steps await the norm of all gradients, without which
 /// they can neither clip them nor see that one is not finite.

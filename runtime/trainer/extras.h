@@ -68,6 +68,11 @@ struct BodyCheck {
 
 /// The error of --generate in a program without a head.
 inline Error headMissing(const Executable &executable) {
+  if (executable.programs[0].uneven)
+    return Error("the micro-batches of '" + std::string(executable.name) +
+                     "' differ, and --generate continues samples: compile a "
+                     "plan of equal micro-batches, and --resume the checkpoint",
+                 Exit::Usage);
   return Error("'" + std::string(executable.name) +
                    "' has no head whose logits are known: a gpt or a llama "
                    "generates tokens",

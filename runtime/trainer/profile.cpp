@@ -89,12 +89,13 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   const ProgramDesc &pipeline =
       *Turns(exe, options.schedules).programs().front();
   if (pipeline.uneven)
-    throwInAll(trainer.world(),
-               Error("--profile measures one time for each task of a stage, but "
-                     "the micro-batches of program '" +
-                         std::string(pipeline.name) +
-                         "' differ: profile a plan of equal micro-batches",
-                     Exit::Usage));
+    throwInAll(
+        trainer.world(),
+        Error("--profile measures one time for each task of a stage, but "
+              "the micro-batches of program '" +
+                  std::string(pipeline.name) +
+                  "' differ: profile a plan of equal micro-batches",
+              Exit::Usage));
   const bool runsPipeline = trainer.world().isAlone() && !exe.backend &&
                             pipeline.numRanks <= trainer.cores();
   const uint64_t seed = options.seed.value_or(1);

@@ -154,6 +154,10 @@ bool Trainer::holdsStage(int32_t stage) const {
   return false;
 }
 
+static int64_t numTokens(const DocumentsDesc &documents) {
+  return documents.starts[documents.count];
+}
+
 int64_t Trainer::tokensOf(const ProgramDesc &program) const {
   if (embeddingStage < 0)
     return 0;
@@ -218,7 +222,7 @@ std::vector<double> Trainer::meanLosses(const ProgramDesc &program) const {
                       4 * losses.size());
     if (documentsOf(program, 0)) {
       for (int64_t i = 0; i < program.microbatches; ++i)
-        means.back() += losses[i] * lossShare(program, i);
+        means.back() += losses[i] * documentsOf(program, i)->lossShare;
       continue;
     }
     for (int64_t i = 0; i < program.microbatches; ++i)
@@ -509,8 +513,7 @@ void Trainer::stageTokens(const ProgramDesc &program, int32_t replica,
   } else {
     const int64_t firstSample = firstSampleOf(program, replica, microbatch);
     for (int64_t b = 0; b < program.shares[replica].samples; ++b)
-      append(firstSample + b,
-             layerOf(embeddingStage, embeddingLayer).sequence);
+      append(firstSample + b, layerOf(embeddingStage, embeddingLayer).sequence);
   }
   auto writeOf = [&](int32_t stage, int32_t layer,
                      const std::vector<int32_t> &values) {

@@ -121,9 +121,8 @@ void Execution::carry(Channel &channel) {
 int64_t Execution::deliver(Channel &channel, int64_t readyNs) {
   const size_t n = channel.carried++;
   const IssuedEnds::End &send = channel.sends[n];
-  const int64_t occupancyNs =
-      channel.link.occupancyNs(
-          problem.bytesOf(send.action.subject, send.action.index));
+  const int64_t occupancyNs = channel.link.occupancyNs(
+      problem.bytesOf(send.action.subject, send.action.index));
   const int64_t arrival = network.carry(channel.number, readyNs, occupancyNs) +
                           channel.link.latencyNs;
   const int64_t message = messageOf(send.action);

@@ -37,8 +37,7 @@ public:
     const int32_t slot = row.slotOf[i];
     const bool isThere =
         slot >= 0 && slot < row.slots &&
-        (!row.spans ||
-         (row.spans[i] >= 1 && row.spans[i] <= row.slots - slot));
+        (!row.spans || (row.spans[i] >= 1 && row.spans[i] <= row.slots - slot));
     return isThere ? row.begin + slot : invalid;
   }
   /// The number of slots that an instance takes, from of() on.

@@ -38,7 +38,8 @@ public:
   Replay(const Problem &problem, const Program &program)
       : problem(problem), program(program), edges(problem), buffers(problem),
         slots(program), contents(slots.count()),
-        poolRanks(program.pools.size(), -1), hasBackward(problem.numReplicas()),
+        poolRanks(program.pools.size(), -1), owned(program.pools.size()),
+        mostOwned(owned), hasBackward(problem.numReplicas()),
         readsInputAgain(problem.numReplicas()),
         areRoundRobin(problem.replicas.areRoundRobin()),
         hasCopies(copiesParts(problem)), knownUses(buffers.count(), -1),
@@ -49,6 +50,9 @@ public:
   }
 
   Found run();
+  /// Indexed by pool: the most of its slots that buffers other than state have
+  /// owned at once.
+  const std::vector<int64_t> &mostOwnedSlots() const { return mostOwned; }
 
 private:
   Found checkPools();
@@ -88,6 +92,7 @@ private:
     for (Content *each = &content; each < &content + span; ++each)
       each->isOwned = false;
     --numTaken;
+    owned[program.places[content.buffer].pool] -= span;
   }
   Found readInput(int32_t buffer);
   Found readInputs();
@@ -143,6 +148,9 @@ private:
   int64_t numTaken = 0;
   /// [pool]: the rank whose actions use its slots.
   std::vector<int32_t> poolRanks;
+  /// Indexed by pool: slots that are owned, without those of state, and the
+  /// most at once.
+  std::vector<int64_t> owned, mostOwned;
   std::vector<bool> hasBackward;
   /// [replica]: whether its R reads the inputs of its F again.
   std::vector<bool> readsInputAgain;

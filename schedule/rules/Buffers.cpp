@@ -50,6 +50,9 @@ Replay::Found Replay::take(int32_t buffer, int64_t number, int32_t uses) {
   content.position = position;
   content.uses = uses;
   std::fill(contents.begin() + slot + 1, contents.begin() + end, content);
+  const int32_t pool = program.places[buffer].pool;
+  owned[pool] += end - slot;
+  mostOwned[pool] = std::max(mostOwned[pool], owned[pool]);
   return nullptr;
 }
 
@@ -339,4 +342,11 @@ std::optional<Fault> rondo::checkBuffers(const Problem &problem,
   Replay replay(problem, program);
   const Replay::Found wrong = replay.run();
   return wrong ? std::make_optional(*wrong) : std::nullopt;
+}
+
+std::vector<int64_t> rondo::mostOwnedSlots(const Problem &problem,
+                                           const Program &program) {
+  Replay replay(problem, program);
+  replay.run();
+  return replay.mostOwnedSlots();
 }

@@ -41,6 +41,9 @@ std::optional<Fault> checkWaitCycle(const Problem &, const Program &,
 std::optional<Fault> checkResidency(const Problem &, const Program &);
 /// L3: replays every rank's order on the slots. Needs L4.
 std::optional<Fault> checkBuffers(const Problem &, const Program &);
+/// [pool]: the most slots that buffers other than state own at once. The
+/// program must keep L3 and L4.
+std::vector<int64_t> mostOwnedSlots(const Problem &, const Program &);
 /// L4. Needs no problem: it checks pools and arenas, and L3 checks their
 /// contents. `caps` are the devices' memory in bytes, indexed by rank
 /// (noMemoryCap: none), `hostCaps` the limits of host arenas. An arena that is

@@ -18,6 +18,8 @@ Problem rondo::oneIteration(const Problem &problem) {
 Result<Problem> rondo::overIterations(const Problem &problem,
                                       int64_t iterations) {
   const int64_t each = problem.microbatchesEach();
+  if (problem.isUneven() && iterations > 1)
+    return makeFault<FaultKind::UnevenWindow>(iterations);
   if (iterations > maxMicrobatches / each)
     return makeFault<FaultKind::SizeOutOfRange>("iterations")
         .withFigures(iterations, maxMicrobatches / each);

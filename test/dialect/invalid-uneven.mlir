@@ -80,7 +80,7 @@ pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, ba
   pipe.layer @mlp custom<body = "mlp", output_bytes = 512>
   pipe.layer @head head
 }
-// expected-error @+1 {{plan @p lists documents, but layer @mlp is custom: programs of documents cannot have bodies from libraries yet}}
+// expected-error @+1 {{plan @p lists documents, but layer @mlp does not say that its body takes rows of documents: write documents = true into the layer if it does}}
 pipe.plan @p of @gpt on @lab microbatches(2) documents [[4], [5]] {
   pipe.stage @s0 [@wte, @mlp, @head] on 0
 }

@@ -1,5 +1,5 @@
 // RUN: rondo-opt %s --pipe-schedule | FileCheck %s
-// RUN: rondo-opt %s --pipe-schedule | rondo-opt --pipe-schedule --pipe-lower | FileCheck %s --check-prefixes=CHECK,LOWER
+// RUN: rondo-opt %s --pipe-schedule | rondo-opt --pipe-schedule --pipe-lower | FileCheck %s --check-prefix=LOWER
 
 pipe.cluster @lab link<latency_ns = 1000, bytes_per_us = 10000> {
   pipe.device @c0
@@ -62,6 +62,10 @@ pipe.schedule @any of @lists search<effort = 10>
 // The reference adds in the order of the schedule.
 // LOWER: pipe.program @mine_sequential of @mine sequential
 // LOWER: pipe.rank 0 {
-// LOWER-NEXT: pipe.forward @s0:0[2]
+// LOWER-NEXT: pipe.for %i = 0 to 2 {
+// LOWER-NEXT: pipe.forward @s0[%i * -2 + 2]
+// LOWER-NEXT: pipe.forward @s1[%i * -2 + 2]
+// LOWER-NEXT: pipe.backward @s1[%i * -2 + 2]
+// LOWER: pipe.forward @s0[1]
 // LOWER: pipe.program @mine_lowered of @mine pipeline
 // LOWER: pipe.place output @s0 in @p{{[0-9]+}} [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}] spans [100, 16, 192]

@@ -148,6 +148,10 @@ mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
   if (!proved.fault) {
     said += "  its programs: legal, " +
             arenaLine(proved.arenaBytes, figures.devices) + "\n";
+    for (size_t rank = 0; rank < proved.placedBytes.size(); ++rank)
+      said += "  rank " + std::to_string(rank) + ": buffers that differ hold " +
+              std::to_string(proved.heldBytes[rank]) + " bytes at once, in " +
+              std::to_string(proved.placedBytes[rank]) + "\n";
     return mlir::success();
   }
   if (!proved.isOverCap()) {

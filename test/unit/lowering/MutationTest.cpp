@@ -275,7 +275,7 @@ std::vector<Mutation> mutations() {
        }},
       {"places: the pool of staging", Rule::Buffers,
        [](Sound &sound, Random &random) {
-         drawPlace(sound, random) = {sound.program.staging.front(), {0}};
+         drawPlace(sound, random) = {sound.program.staging.front(), {0}, {}};
          return true;
        }},
       {"places: gradients where the weights lie", Rule::Buffers,

@@ -50,8 +50,8 @@ TEST(RaggedPlacement, BuffersThatLiveAtOnceDoNotOverlap) {
       ASSERT_GE(placement.offsets[i], 0);
       ASSERT_LE(placement.offsets[i] + lives[i].size, placement.size);
       for (size_t k = 0; k < i; ++k) {
-        const bool meet = lives[k].first <= lives[i].last &&
-                          lives[i].first <= lives[k].last;
+        const bool meet =
+            lives[k].first <= lives[i].last && lives[i].first <= lives[k].last;
         const bool overlap =
             placement.offsets[k] < placement.offsets[i] + lives[i].size &&
             placement.offsets[i] < placement.offsets[k] + lives[k].size;

@@ -282,7 +282,7 @@ void Program::addOverlap(const Spec &spec, ProgramTables &tables) {
   }
   tables.overlap = {static_cast<int32_t>(tables.delays.front().forward.size()),
                     spec.microbatches, spec.overlap.each,
-                    tables.versions.data()};
+                    tables.versions.data(), checkOverlap};
 }
 
 std::map<int32_t, int64_t>

@@ -206,7 +206,7 @@ TEST(ShardedState, TablesAreChecked) {
   static const VersionDesc each = {delays, delays, delays, 0,
                                    0,      0,      false,  false};
   static const VersionDesc versions[] = {each, each};
-  static const OverlapDesc overlap = {1, 1, 1, versions};
+  static const OverlapDesc overlap = {1, 1, 1, versions, checkOverlap};
   EXPECT_EQ(tableErrorOf([](Program &program) {
               program.programs[1].overlap = &overlap;
             }),

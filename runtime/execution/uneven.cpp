@@ -1,0 +1,68 @@
+//===- uneven.cpp - Checks tables of micro-batches that differ ------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Only programs whose micro-batches differ link it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/base/error.h"
+#include "runtime/bodies/rondo_body.h"
+#include "runtime/model/executable.h"
+#include "runtime/model/layer_kinds.h"
+
+#include <algorithm>
+
+namespace rondo::runtime {
+
+/// Bytes that a place must have for micro-batches of one size.
+static int64_t neededBytes(const Executable &exe, const MicrobatchDesc &size,
+                           int32_t place) {
+  int64_t bytes = 0;
+  if (place < exe.numReplicas * numBuffers)
+    bytes = size.shares[place / numBuffers].bytes[place % numBuffers];
+  for (int32_t e = 0; e < exe.numEdges; ++e)
+    if (size.edges[e].sent == place || size.edges[e].received == place)
+      bytes = std::max(bytes, size.edges[e].bytes);
+  return bytes;
+}
+
+void checkUneven(const Executable &exe, const ProgramDesc &program) {
+  const UnevenDesc &uneven = *program.uneven;
+  auto fail = [&](const std::string &what) {
+    throw Error("program '" + std::string(program.name) + "': " + what);
+  };
+  if (program.overlap || program.copies)
+    fail("its micro-batches differ, so its iterations do not overlap, and it "
+         "copies nothing to the host");
+  for (int32_t i = 0; i < program.microbatches; ++i)
+    if (uneven.sizeOf[i] < 0 || uneven.sizeOf[i] >= uneven.numSizes)
+      fail("micro-batch " + std::to_string(i) + " has size " +
+           std::to_string(uneven.sizeOf[i]) + " of " +
+           std::to_string(uneven.numSizes));
+  for (int32_t l = 0; uneven.documents && l < exe.numLayers; ++l)
+    if (const LayerDesc &layer = exe.layers[l];
+        layer.kind == LayerKind::Custom && !layer.custom.body->takes_documents)
+      fail("body '" + std::string(layer.custom.name) + "' of layer '" +
+           layer.name +
+           "' does not take rows of documents: use a body with "
+           "takes_documents, or a plan without documents");
+  for (int32_t p = 0; p < program.numPlaces; ++p) {
+    const PlaceDesc &place = program.places[p];
+    if (place.pool < 0 || !place.spans)
+      continue;
+    const PoolDesc &pool = program.pools[place.pool];
+    for (int32_t i = 0; i < program.microbatches; ++i) {
+      const int32_t span = place.spans[i];
+      const int64_t needed =
+          neededBytes(exe, uneven.sizes[uneven.sizeOf[i]], p);
+      if (span < 1 || span > pool.slots - slotOf(place, i) ||
+          span * pool.slotBytes < needed)
+        fail("place " + std::to_string(p) + " of micro-batch " +
+             std::to_string(i) + " has " + std::to_string(span) + " slots of " +
+             std::to_string(pool.slotBytes) + " bytes, its buffer needs " +
+             std::to_string(needed));
+    }
+  }
+}
+
+} // namespace rondo::runtime
