@@ -180,9 +180,8 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
-/// The copies of a schedule run on CPUs, one schedule at a time.
-static LogicalResult checkCopies(pipe::ScheduleOp schedule, pipe::PlanOp plan,
-                                 bool isAlone) {
+/// The copies of a schedule run on CPUs.
+static LogicalResult checkCopies(pipe::ScheduleOp schedule, pipe::PlanOp plan) {
   if (plan.getTargetKind() != pipe::Target::Cpu)
     return schedule.emitError()
            << "schedule @" << schedule.getSymName()
@@ -190,11 +189,6 @@ static LogicalResult checkCopies(pipe::ScheduleOp schedule, pipe::PlanOp plan,
               "do yet: compile it with --target cpu, or take a schedule "
               "without "
               "pipe.save";
-  if (!isAlone)
-    return schedule.emitError()
-           << "schedule @" << schedule.getSymName()
-           << " copies activations to the host, which executables of several "
-              "schedules cannot do yet: compile it alone";
   return success();
 }
 
@@ -209,8 +203,7 @@ LogicalResult Emitter::expandAll() {
     if (member.checked->fault())
       return member.checked->emitFault();
     if (member.checked->order().hasCopies() &&
-        failed(checkCopies(member.schedule, member.plan,
-                           members.size() == 1 && !executable.isAdaptive)))
+        failed(checkCopies(member.schedule, member.plan)))
       return failure();
     member.figures =
         &analyses.getChildAnalysis<pipe::ScheduleFigures>(member.schedule)
