@@ -168,6 +168,8 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
             listOf({std::begin(familyOrderWords), std::end(familyOrderWords)}));
       continue;
     }
+    if (pair == offloadName)
+      return makeFault<FaultKind::NoOffloadWord>(text);
     if (pair.substr(0, equals) == offloadName && equals != std::string::npos) {
       if (offload)
         return makeFault<FaultKind::ParameterTwice>(text, offloadName);
