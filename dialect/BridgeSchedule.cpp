@@ -92,11 +92,11 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
     const auto link = static_cast<int32_t>(order.getLink());
     std::vector<Action> &copies = result.schedule.copyOrders[link];
     std::vector<Operation *> &ops = result.opOfCopy[link];
-    if (failed(unroller.run(order.getBody(),
-                            [&](Operation *inner, Action action) {
-                              copies.push_back(action);
-                              ops.push_back(inner);
-                            })))
+    if (failed(
+            unroller.run(order.getBody(), [&](Operation *inner, Action action) {
+              copies.push_back(action);
+              ops.push_back(inner);
+            })))
       return failure();
   }
   return result;

@@ -76,11 +76,10 @@ rondo::formats::importCluster(const json::Cluster &cluster,
       devices.push_back(nameOf(rank));
     const std::optional<HostLink> &own =
         cluster.devices[link.devices.front()].hostLink;
-    pipe::HostLinkOp::create(
-        builder, loc, builder.getArrayAttr(devices),
-        pipe::HostLinkAttr::get(context, /*latencyNs=*/0,
-                                own ? own->bytesPerUs : 0,
-                                pipe::Duplex::Full));
+    pipe::HostLinkOp::create(builder, loc, builder.getArrayAttr(devices),
+                             pipe::HostLinkAttr::get(context, /*latencyNs=*/0,
+                                                     own ? own->bytesPerUs : 0,
+                                                     pipe::Duplex::Full));
   }
   if (failed(mlir::verify(*module)))
     return nullptr;

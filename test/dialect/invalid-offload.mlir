@@ -329,7 +329,7 @@ pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on [0, 
 pipe.schedule @missing of @step {
   pipe.rank 0 { pipe.forward @s0[0] pipe.save @s0[0] pipe.load @s0[0] pipe.backward @s0[0] }
   pipe.rank 1 { pipe.forward @s0[1] pipe.save @s0[1] pipe.load @s0[1] pipe.backward @s0[1] }
-  // expected-error @+1 {{0:1LOAD1 is missing from the copy order 0 [S12]}}
+  // expected-error @+1 {{0LOAD1 is missing from the copy order 0 [S12]}}
   pipe.copy_order 0 { pipe.save @s0:1[1] pipe.save @s0[0] pipe.load @s0[0] }
 }
 
