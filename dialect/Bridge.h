@@ -97,12 +97,14 @@ struct ExpandedSchedule {
   /// The same of the schedule's linkOrders.
   std::map<std::pair<int32_t, int32_t>, std::vector<mlir::Operation *>>
       opOfMessage;
+  /// The same of its copyOrders.
+  std::map<int32_t, std::vector<mlir::Operation *>> opOfCopy;
 };
 
-/// Unrolls all ranks and link orders. A rank without a body is empty. Over
-/// several iterations, an order of one is repeated in each, and one that goes
-/// on runs for that many. Micro-batches and rank numbers are checked against
-/// the problem; completeness and the like are Legality's affair.
+/// Unrolls all ranks, link orders and copy orders. A rank without a body is
+/// empty. Over several iterations, an order of one is repeated in each, and one
+/// that goes on runs for that many. Micro-batches and rank numbers are checked
+/// against the problem; completeness and the like are Legality's affair.
 mlir::FailureOr<ExpandedSchedule> expandSchedule(ScheduleOp op,
                                                  const Problem &problem);
 

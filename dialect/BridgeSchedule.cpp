@@ -70,7 +70,7 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
       return failure();
     const int32_t rank = executingRank(inner);
     const Replica &replica = problem.replicas[action->subject];
-    if (cast<ReplicaOpInterface>(inner).getReplicaAttr() &&
+    if (cast<ReplicaOpInterface>(inner).getReplicaAttr() && rank >= 0 &&
         replica.rank != rank)
       return inner->emitError()
              << "replica " << replica.index << " of stage "
@@ -114,6 +114,17 @@ rondo::pipe::expandSchedule(ScheduleOp op, const Problem &problem) {
       ops.push_back(inner);
     };
     if (failed(unroller.run(order.getBody(), takeMessage)))
+      return failure();
+  }
+  for (CopyOrderOp order : op.getCopyOrders()) {
+    const auto link = static_cast<int32_t>(order.getLink());
+    std::vector<Action> &copies = result.schedule.copyOrders[link];
+    std::vector<Operation *> &ops = result.opOfCopy[link];
+    if (failed(
+            unroller.run(order.getBody(), [&](Operation *inner, Action action) {
+              copies.push_back(action);
+              ops.push_back(inner);
+            })))
       return failure();
   }
   return result;
@@ -201,6 +212,9 @@ static LogicalResult checkHasOps(const Schedule &schedule, int32_t numReplicas,
   for (const auto &[link, messages] : schedule.linkOrders)
     if (failed(checkHasOps(rangeOf(messages), numReplicas, op)))
       return failure();
+  for (const auto &[link, copies] : schedule.copyOrders)
+    if (failed(checkHasOps(rangeOf(copies), numReplicas, op)))
+      return failure();
   return success();
 }
 
@@ -236,11 +250,6 @@ LogicalResult rondo::pipe::checkLoopsHaveNoAttributes(Operation *order) {
 
 LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule, ScheduleOp op,
                                         const ExpandedSchedule *before) {
-  if (!schedule.copyOrders.empty())
-    return op.emitError()
-           << "the schedule has a copy order, which the language cannot state "
-              "yet; without it, shared host links carry copies as they become "
-              "ready";
   const Replicas replicas = op.lookupPlan().getReplicas();
   const ReplicaNames names(op.lookupPlan(), replicas);
   if (failed(checkHasOps(schedule, replicas.size(), op)) ||
@@ -283,6 +292,13 @@ LogicalResult rondo::pipe::foldSchedule(const Schedule &schedule, ScheduleOp op,
     const Origins ofMessages = originsOf(before, op.getLoc(), link, order);
     enterBody(builder, order);
     writeRolled(builder, ofMessages, link.first, rangeOf(messages), write);
+  }
+  for (const auto &[link, copies] : schedule.copyOrders) {
+    builder.setInsertionPointToEnd(body);
+    auto order = CopyOrderOp::create(builder, origins.getLoc(), link);
+    const Origins ofCopies = originsOf(before, op.getLoc(), link, order);
+    enterBody(builder, order);
+    writeRolled(builder, ofCopies, /*rank=*/-1, rangeOf(copies), write);
   }
   return success();
 }

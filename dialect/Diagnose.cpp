@@ -46,6 +46,8 @@ public:
     return plan.lookupCluster().getDevices()[rank];
   }
   Operation *linkOrder(int32_t from, int32_t to);
+  /// The op of a copy order that a fault is at; its number is the first part.
+  Operation *copyOrder(const Fault &fault);
 
 private:
   const ExpandedSchedule &expanded;
@@ -67,6 +69,20 @@ Operation *Places::linkOrder(int32_t from, int32_t to) {
   for (LinkOrderOp order : op.getLinkOrders())
     if (order.getFrom() == from && order.getTo() == to)
       return order;
+  return op;
+}
+
+Operation *Places::copyOrder(const Fault &fault) {
+  for (CopyOrderOp order : op.getCopyOrders()) {
+    const auto link = static_cast<int32_t>(order.getLink());
+    if (std::get<int64_t>(fault.parts.front()) != link)
+      continue;
+    const auto ops = expanded.opOfCopy.find(link);
+    const bool isAtOp = fault.rank < 0 && fault.position >= 0 &&
+                        ops != expanded.opOfCopy.end() &&
+                        fault.position < int64_t(ops->second.size());
+    return isAtOp ? ops->second[fault.position] : order.getOperation();
+  }
   return op;
 }
 
@@ -93,7 +109,9 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
   Places places(expanded, op);
   bool isLinkRule = fault.rule == Rule::LinkOrder;
   Operation *where = isLinkRule ? places.linkOrder(fault.rank, fault.otherRank)
-                                : places.at(fault.rank, fault.position);
+                     : fault.rule == Rule::CopyOrder
+                         ? places.copyOrder(fault)
+                         : places.at(fault.rank, fault.position);
   InFlightDiagnostic error = where->emitError() << describe(fault, problem);
   switch (fault.kind) {
   case FaultKind::Twice:

@@ -112,25 +112,40 @@ void rondo::pipe::keepPlace(Operation *replaced, Operation *op) {
   op->setDiscardableAttrs(replaced->getDiscardableAttrDictionary());
 }
 
+/// The ops of the order of one link, which `order` replaces. `ops` and `orders`
+/// are by link.
+template <typename Ops, typename Orders, typename Link, typename Op>
+static Origins originsOfLink(const Ops &ops, const Orders &orders,
+                             const Link &link, int32_t rank, Location loc,
+                             Op order) {
+  const auto found = ops.find(link);
+  if (found == ops.end() || found->second.empty())
+    return Origins(loc, /*microbatches=*/0);
+  const std::vector<Action> &actions = orders.find(link)->second;
+  int64_t bound = 0;
+  for (Action action : actions)
+    bound = std::max(bound, int64_t(action.index) + int64_t(action.count));
+  Origins origins(loc, bound);
+  for (auto [action, op] : llvm::zip_equal(actions, found->second))
+    origins.add(rank, action, op);
+  keepPlace(found->second.front()->template getParentOfType<Op>(), order);
+  return origins;
+}
+
 Origins rondo::pipe::originsOf(const ExpandedSchedule *before, Location loc,
                                std::pair<int32_t, int32_t> link,
                                LinkOrderOp order) {
-  const Origins none(loc, /*microbatches=*/0);
-  if (!before)
-    return none;
-  const auto found = before->opOfMessage.find(link);
-  if (found == before->opOfMessage.end() || found->second.empty())
-    return none;
-  const std::vector<Action> &messages =
-      before->schedule.linkOrders.find(link)->second;
-  int64_t bound = 0;
-  for (Action message : messages)
-    bound = std::max(bound, int64_t(message.index) + int64_t(message.count));
-  Origins origins(loc, bound);
-  for (auto [message, op] : llvm::zip_equal(messages, found->second))
-    origins.add(link.first, message, op);
-  keepPlace(found->second.front()->getParentOfType<LinkOrderOp>(), order);
-  return origins;
+  return before
+             ? originsOfLink(before->opOfMessage, before->schedule.linkOrders,
+                             link, link.first, loc, order)
+             : Origins(loc, /*microbatches=*/0);
+}
+
+Origins rondo::pipe::originsOf(const ExpandedSchedule *before, Location loc,
+                               int32_t link, CopyOrderOp order) {
+  return before ? originsOfLink(before->opOfCopy, before->schedule.copyOrders,
+                                link, /*rank=*/-1, loc, order)
+                : Origins(loc, /*microbatches=*/0);
 }
 
 /// The tasks of the schedule that the program is of.

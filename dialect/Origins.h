@@ -73,6 +73,9 @@ Origins originsOf(const ExpandedSchedule *before, ScheduleOp op);
 /// them, the place and attributes of the pipe.link_order that they are from.
 Origins originsOf(const ExpandedSchedule *before, mlir::Location loc,
                   std::pair<int32_t, int32_t> link, LinkOrderOp order);
+/// The same of the copies over a shared host link.
+Origins originsOf(const ExpandedSchedule *before, mlir::Location loc,
+                  int32_t link, CopyOrderOp order);
 /// Gives `op` the location and the attributes of the op that it replaces.
 void keepPlace(mlir::Operation *replaced, mlir::Operation *op);
 /// The ops in the ranks of `op`, or, as long as these are not written, the

@@ -30,6 +30,7 @@ class CollectiveOp;
 class DeviceOp;
 class LayerOp;
 class LinkOrderOp;
+class CopyOrderOp;
 class ModelOp;
 class PlaceOp;
 class PlanOp;

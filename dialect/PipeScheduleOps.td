@@ -42,8 +42,9 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     gathered and freed and gradients reduced, as `gathers` says, unless the orders
     say it themselves.
 
-    The body has at most one `pipe.rank` per rank and one `pipe.link_order` per
-    pair. `pipe-verify-scheduled` checks that it is complete and can run.
+    The body has at most one `pipe.rank` per rank, one `pipe.link_order` per
+    pair and one `pipe.copy_order` per shared host link. `pipe-verify-scheduled`
+    checks that it is complete and can run.
 
     ```mlir
     pipe.schedule @pairs of @step family<"kfkb", k = 2>
@@ -94,6 +95,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
     /// one is idle.
     ::llvm::SmallVector<RankOp, 0> getRanks();
     ::llvm::SmallVector<LinkOrderOp, 0> getLinkOrders();
+    ::llvm::SmallVector<CopyOrderOp, 0> getCopyOrders();
     /// True if no order is written yet.
     bool isBodyEmpty() { return getBody().empty() || getBody().front().empty(); }
     /// Whether iterations overlap, by its own attribute or by its family.
@@ -154,9 +156,32 @@ def Pipe_LinkOrderOp : Pipe_Op<"link_order", [NoTerminator, SingleBlock,
   let hasRegionVerifier = 1;
 }
 
+def Pipe_CopyOrderOp : Pipe_Op<"copy_order", [NoTerminator, SingleBlock,
+    NoRegionArguments, HasParent<"ScheduleOp">]> {
+  let summary = "the order of the copies over a shared host link";
+  let description = [{
+    Optional. The number is that of the `pipe.host_link` among those of the
+    cluster, from 0. Names every copy of the link's ranks once. A link without
+    one carries copies in the order in which they become ready. Of a stage with
+    several replicas it is the first one; any other is named by its number behind
+    a colon.
+
+    ```mlir
+    pipe.copy_order 0 { pipe.save @s0[0] pipe.save @s1[0] pipe.load @s1[0] pipe.load @s0[0] }
+    ```
+  }];
+  let arguments = (ins I64Prop:$link);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat =
+      Pipe_InOrder<"{...}", "$link attr-dict-with-keyword $body">.format;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
 def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
-    ParentOneOf<["RankOp", "LinkOrderOp", "ForOp", "RepeatOp"]>]> {
+    ParentOneOf<["RankOp", "LinkOrderOp", "CopyOrderOp", "ForOp",
+                 "RepeatOp"]>]> {
   let summary = "repeat tasks over a range of numbers";
   let description = [{
     Runs its body for the variable = first, first + step, ... below the end.
@@ -244,7 +269,8 @@ class Pipe_IndexedOp<string mnemonic, string kind, list<Trait> traits>
 
 class Pipe_TaskOp<string mnemonic, string kind>
     : Pipe_IndexedOp<mnemonic, kind,
-          [ParentOneOf<["RankOp", "LinkOrderOp", "ForOp", "RepeatOp"]>]> {
+          [ParentOneOf<["RankOp", "LinkOrderOp", "CopyOrderOp", "ForOp",
+                        "RepeatOp"]>]> {
   let arguments = (ins FlatSymbolRefAttr:$stage, AffineMapAttr:$map,
       Variadic<Index>:$indices, OptionalAttr<I64Attr>:$replica);
   let assemblyFormat = Pipe_InOrder<"", [{

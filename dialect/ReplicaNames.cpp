@@ -54,6 +54,8 @@ int32_t rondo::pipe::executingRank(Operation *op) {
       return static_cast<int32_t>(rank.getRank());
     if (auto link = dyn_cast<LinkOrderOp>(op))
       return static_cast<int32_t>(link.getFrom());
+    if (isa<CopyOrderOp>(op))
+      return -1;
   }
   return 0;
 }

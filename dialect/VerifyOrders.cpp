@@ -33,6 +33,10 @@ SmallVector<LinkOrderOp, 0> ScheduleOp::getLinkOrders() {
   return opsOf<LinkOrderOp>(getBody());
 }
 
+SmallVector<CopyOrderOp, 0> ScheduleOp::getCopyOrders() {
+  return opsOf<CopyOrderOp>(getBody());
+}
+
 /// Two ops that define the same thing.
 static LogicalResult emitTwice(Operation *second, Operation *first,
                                const Twine &what) {
@@ -85,10 +89,11 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
 
 LogicalResult ScheduleOp::verifyRegions() {
   for (Operation &op : getBody().getOps())
-    if (!isa<RankOp, LinkOrderOp>(op))
+    if (!isa<RankOp, LinkOrderOp, CopyOrderOp>(op))
       return op.emitError() << "'" << op.getName().getStringRef()
                             << "' does not belong here; a schedule holds "
-                               "pipe.rank and pipe.link_order";
+                               "pipe.rank, pipe.link_order and "
+                               "pipe.copy_order";
   if (failed(verifyOrigin(*this)))
     return failure();
   llvm::SmallDenseMap<std::pair<int64_t, int64_t>, LinkOrderOp> seen;
@@ -99,6 +104,13 @@ LogicalResult ScheduleOp::verifyRegions() {
       return emitTwice(order, it->second,
                        "the order of link " + Twine(order.getFrom()) + " -> " +
                            Twine(order.getTo()));
+  }
+  llvm::SmallDenseMap<int64_t, CopyOrderOp> copies;
+  for (CopyOrderOp order : getCopyOrders()) {
+    auto [it, isNew] = copies.try_emplace(order.getLink(), order);
+    if (!isNew)
+      return emitTwice(order, it->second,
+                       "the copy order of host link " + Twine(order.getLink()));
   }
   if (failed(verifyRanks(getRanks())))
     return failure();
@@ -125,6 +137,13 @@ LogicalResult LinkOrderOp::verify() {
     return emitError() << "invalid link " << getFrom() << " -> " << getTo()
                        << "; a link joins two different ranks, numbered from "
                           "0";
+  return success();
+}
+
+LogicalResult CopyOrderOp::verify() {
+  if (getLink() < 0 || getLink() > std::numeric_limits<int32_t>::max())
+    return emitError() << "host link " << getLink()
+                       << " does not exist; host links are numbered from 0";
   return success();
 }
 

@@ -150,17 +150,20 @@ static LogicalResult verifyOrder(Region &body) {
   while (isa_and_nonnull<ForOp, RepeatOp>(owner))
     owner = owner->getParentOp();
   const bool isLink = isa_and_nonnull<LinkOrderOp>(owner),
+             isCopies = isa_and_nonnull<CopyOrderOp>(owner),
              isProgram =
                  owner && isa_and_nonnull<ProgramOp>(owner->getParentOp());
   for (Operation &op : body.getOps()) {
     auto action = dyn_cast<ActionOpInterface>(op);
-    const bool isLoop = isa<ForOp>(op) || (isa<RepeatOp>(op) && !isLink);
+    const bool isLoop =
+        isa<ForOp>(op) || (isa<RepeatOp>(op) && !isLink && !isCopies);
     if (isLoop || (action && isProgram))
       continue;
     if (action) {
       const rondo::ActionTraits &traits = traitsOf(action.getActionKind());
-      if (isLink ? traits.produces != rondo::MessageKind::None
-                 : traits.hasCost())
+      if (isLink     ? traits.produces != rondo::MessageKind::None
+          : isCopies ? traits.isCopy()
+                     : traits.hasCost())
         continue;
     }
     InFlightDiagnostic error = op.emitError()
@@ -168,6 +171,8 @@ static LogicalResult verifyOrder(Region &body) {
     if (isLink)
       return error << "makes no message; a link's order names forward, "
                       "input_grad, backward and recompute tasks";
+    if (isCopies)
+      return error << "is no copy; a copy order names save and load";
     return error << "does not belong here; a rank of a "
                  << (isProgram
                          ? "program holds tasks, copies, messages, "
@@ -180,6 +185,7 @@ static LogicalResult verifyOrder(Region &body) {
 
 LogicalResult RankOp::verifyRegions() { return verifyOrder(getBody()); }
 LogicalResult LinkOrderOp::verifyRegions() { return verifyOrder(getBody()); }
+LogicalResult CopyOrderOp::verifyRegions() { return verifyOrder(getBody()); }
 LogicalResult ForOp::verifyRegions() { return verifyOrder(getBody()); }
 LogicalResult RepeatOp::verifyRegions() { return verifyOrder(getBody()); }
 

@@ -334,6 +334,33 @@ Link linkOf(Path path, ArrayRef<PathKind> kinds) {
   return link;
 }
 
+std::vector<std::vector<int32_t>> switchesOf(const Topology &topology) {
+  const auto count = static_cast<int32_t>(topology.devices.size());
+  auto isBelow = [&](int32_t from, int32_t to) {
+    const StringRef kind = pathKinds()[topology.paths[from][to].kind].name;
+    return kind == "PIX" || kind == "PXB";
+  };
+  std::vector<std::vector<int32_t>> groups;
+  std::vector<bool> isKnown(count);
+  for (int32_t first = 0; first < count; ++first) {
+    if (isKnown[first])
+      continue;
+    isKnown[first] = true;
+    std::vector<int32_t> group = {first};
+    for (size_t k = 0; k < group.size(); ++k)
+      for (int32_t other = 0; other < count; ++other)
+        if (!isKnown[other] && isBelow(group[k], other)) {
+          isKnown[other] = true;
+          group.push_back(other);
+        }
+    if (group.size() > 1) {
+      llvm::sort(group);
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
 Result<Topology> readTopology(StringRef text) {
   TopologyReader reader;
   if (std::optional<Fault> fault = reader.read(text))

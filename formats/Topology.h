@@ -54,6 +54,10 @@ struct Topology {
   std::vector<int64_t> lines;
 };
 
+/// The devices behind one PCIe switch, whose paths to each other are PIX or PXB
+/// or lead over such devices; groups of two or more.
+std::vector<std::vector<int32_t>> switchesOf(const Topology &topology);
+
 /// Reads the table that `nvidia-smi topo -m` prints, with or without its
 /// legend, as people paste it: after a prompt or other lines, in a block of
 /// Markdown, quoted, indented, with a terminal's escapes, or with the tabs

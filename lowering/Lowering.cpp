@@ -109,6 +109,8 @@ static std::optional<Fault> findLateLoad(const Problem &problem,
     return std::nullopt;
   if (problem.iterations > 1)
     return makeFault<FaultKind::CopiesInWindow>();
+  if (!schedule.copyOrders.empty())
+    return makeFault<FaultKind::CopyOrderInProgram>();
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
     if (const auto before = problem.hostMemory.loads[replica];
         before && *before != LoadBefore::InputGrad)

@@ -73,14 +73,14 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   return std::nullopt;
 }
 
-/// The `recompute` attribute of a stage of these layers: the names of those
-/// that recompute, none if all do; null if no layer does.
-static ArrayAttr recomputeOf(PlanOp plan, ArrayRef<LayerOp> layers,
-                             const ShapeGroups &groups) {
+/// The `recompute` or `offload` attribute of a stage of these layers: the names
+/// of those that are among `listed`, none if all are; null if no layer is.
+static ArrayAttr listOf(PlanOp plan, ArrayRef<LayerOp> layers,
+                        const llvm::DenseSet<Attribute> &listed) {
   Builder builder(plan.getContext());
   SmallVector<Attribute> names;
   for (LayerOp layer : layers)
-    if (groups.recomputed.contains(layer.getSymNameAttr()))
+    if (listed.contains(layer.getSymNameAttr()))
       names.push_back(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
   if (names.empty())
     return {};
@@ -105,9 +105,14 @@ static void writeStages(PlanOp plan, const ShapeGroups &groups,
       stage.setSharesAttr(group.shares);
     stage.setRoundRobin(group.isRoundRobin);
     stage.setShardedAttr(group.sharded);
-    const ArrayAttr recompute = recomputeOf(plan, own, groups);
+    const ArrayAttr recompute = listOf(plan, own, groups.recomputed);
     if (recompute)
       stage.setRecomputeAttr(recompute);
+    const SmallVector<DeviceOp, 0> devices = plan.lookupCluster().getDevices();
+    if (llvm::all_of(group.ranks, [&](int64_t rank) {
+          return bool(DeviceOp(devices[rank]).getHostLink());
+        }))
+      stage.setOffloadAttr(listOf(plan, own, groups.offloaded));
     const bool isWhole = recompute && recompute.empty();
     stage.setAcross(groups.isAcross && isWhole && isFedAgain);
     isFedAgain = isWhole;

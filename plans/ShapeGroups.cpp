@@ -86,14 +86,18 @@ static bool recomputesAll(StageOp stage) {
          });
 }
 
-/// Sets the layers that run their forward again.
+/// Sets the layers that run their forward again, and those whose activations
+/// may leave.
 static LogicalResult addRecomputed(PlanOp plan, ArrayRef<StageOp> stages,
                                    ShapeGroups &groups) {
   for (StageOp stage : stages)
     for (FlatSymbolRefAttr name :
-         stage.getLayers().getAsRange<FlatSymbolRefAttr>())
+         stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
       if (stage.getRecomputeAttr() && stage.recomputes(name.getAttr()))
         groups.recomputed.insert(name.getAttr());
+      if (stage.offloads(name.getAttr()))
+        groups.offloaded.insert(name.getAttr());
+    }
   const auto across =
       llvm::find_if(stages, [](StageOp stage) { return stage.getAcross(); });
   if (across == stages.end())

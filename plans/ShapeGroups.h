@@ -41,6 +41,8 @@ struct ShapeGroups {
   /// Each rank of the cluster by itself if all stages are on one rank.
   std::vector<ShapeGroup> groups;
   llvm::DenseSet<mlir::Attribute> recomputed;
+  /// Names of the layers whose activations may leave.
+  llvm::DenseSet<mlir::Attribute> offloaded;
   /// Stages that recompute begin with what the stage before recomputes, if that
   /// recomputes all of its layers.
   bool isAcross = false;

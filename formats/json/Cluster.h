@@ -36,6 +36,12 @@ struct ClusterNic {
   int32_t server = -1;
 };
 
+/// A link to the host that devices share, with the figures of their own links.
+struct ClusterHostLink {
+  /// Ranks, each on no other shared link.
+  std::vector<int32_t> devices;
+};
+
 /// A cluster as the language has it: devices by rank, one link for all pairs,
 /// and links of single directed pairs.
 struct Cluster {
@@ -44,6 +50,7 @@ struct Cluster {
   Link link;
   std::map<std::pair<int32_t, int32_t>, Link> links;
   std::vector<ClusterNic> nics;
+  std::vector<ClusterHostLink> hostLinks;
 
   /// Sets all links. What most pairs have becomes the link of all pairs.
   /// O(pairs).

@@ -70,6 +70,17 @@ rondo::formats::importCluster(const json::Cluster &cluster,
                                ? std::nullopt
                                : std::optional<int64_t>(nic.server)));
   }
+  for (const json::ClusterHostLink &link : cluster.hostLinks) {
+    SmallVector<Attribute> devices;
+    for (int32_t rank : link.devices)
+      devices.push_back(nameOf(rank));
+    const std::optional<HostLink> &own =
+        cluster.devices[link.devices.front()].hostLink;
+    pipe::HostLinkOp::create(builder, loc, builder.getArrayAttr(devices),
+                             pipe::HostLinkAttr::get(context, /*latencyNs=*/0,
+                                                     own ? own->bytesPerUs : 0,
+                                                     pipe::Duplex::Full));
+  }
   if (failed(mlir::verify(*module)))
     return nullptr;
   return module;

@@ -30,14 +30,20 @@ function taskAt(x, y) {
   for (const panel of panels) {
     const rank = Math.floor((y - axisHeight - panel.top + view.top) / panel.rowHeight);
     if (rank < 0 || rank >= panel.ranks) continue;
-    const i = firstAfter(panel, rank, ns);
-    if (i < panel.rankBegin[rank + 1] && panel.tasks.start[i] <= ns) return { panel, rank, i };
+    const inRow = y - yOf(panel, rank);
+    const number = panel.lanes[rank].findIndex((_, lane) => {
+      const [above, height] = stripOf(panel, rank, lane);
+      return inRow >= above && inRow < above + height;
+    });
+    const lane = panel.lanes[rank][Math.max(0, number)];
+    const k = firstAfter(panel, lane, ns);
+    if (k < lane.end && panel.tasks.start[lane.of(k)] <= ns) return { panel, rank, i: lane.of(k), before: k > lane.begin ? lane.of(k - 1) : -1 };
   }
   return null;
 }
 
 /** What a task is and what it waited for, in words. */
-function describe({ panel, rank, i }) {
+function describe({ panel, rank, i, before }) {
   const { tasks, messages } = panel;
   const lines = [
     `${nameOf(panel, i)}: ${kinds[tasks.kind[i]].words} of stage ${panel.replicas[tasks.replica[i]][0]}, micro-batch ${tasks.index[i]}, on rank ${rank}`,
@@ -45,7 +51,7 @@ function describe({ panel, rank, i }) {
   ];
   if (panel.memoryScale > 0) lines.push(`the rank holds ${bytesText(tasks.held[i])}, then ${bytesText(tasks.left[i])}`);
   const waited = tasks.waited[i];
-  const idle = i > panel.rankBegin[rank] ? tasks.start[i] - tasks.end[i - 1] : tasks.start[i];
+  const idle = tasks.start[i] - (before >= 0 ? tasks.end[before] : 0);
   if (waited < 0) {
     const { from, leave, arrive } = messages[-1 - waited];
     lines.push(

@@ -6,6 +6,33 @@
 
 const marginLeft = 62, axisHeight = 24, titleHeight = 24;
 
+const copyCodes = ["SAVE", "LOAD"];
+const hasCopies = rondoTimelines.kinds.some((kind) => copyCodes.includes(kind.code));
+
+/** A rank's tasks in rows of their own: compute, copies to the host, copies back. */
+function lanesOf(panel, tasks, rank) {
+  const begin = panel.rankBegin[rank], stop = panel.rankBegin[rank + 1];
+  if (!hasCopies) return [{ begin, end: stop, of: (k) => k }];
+  const lists = [[], [], []];
+  for (let i = begin; i < stop; ++i) lists[1 + copyCodes.indexOf(rondoTimelines.kinds[tasks.kind[i]].code)].push(i);
+  return lists.map((list) => ({ begin: 0, end: list.length, of: (k) => list[k] }));
+}
+
+/** Counts the bytes of a rank with copies over time, releases first; returns the levels with their times. */
+function countOverTime(panel, tasks, rank) {
+  const events = [];
+  for (let i = panel.rankBegin[rank]; i < panel.rankBegin[rank + 1]; ++i)
+    events.push([tasks.start[i], 1, i], [tasks.end[i], tasks.end[i] > tasks.start[i] ? 0 : 2, i]);
+  events.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  let held = 0;
+  return events.map(([ns, order, i]) => {
+    const [takes, frees] = panel.bytes[tasks.replica[i]][tasks.kind[i]] || [0, 0];
+    if (order === 1) tasks.held[i] = held += takes;
+    else tasks.left[i] = held -= frees;
+    return [ns, held];
+  });
+}
+
 /** The tasks and messages of a panel, as typed arrays. */
 function unpack(panel) {
   const count = panel.tasks.length / 6;
@@ -37,7 +64,10 @@ function unpack(panel) {
     const leave = tasks.end[from] + wait;
     messages.push({ from, to, leave, arrive: leave + carried });
   }
-  return { ...panel, tasks, messages };
+  const ranks = panel.rankBegin.slice(0, -1).keys();
+  const lanes = Array.from(ranks, (rank) => lanesOf(panel, tasks, rank));
+  const levels = lanes.map((own, rank) => (own.length > 1 ? countOverTime(panel, tasks, rank) : null));
+  return { ...panel, tasks, messages, lanes, levels };
 }
 
 const panels = rondoTimelines.panels.map(unpack);
@@ -92,15 +122,21 @@ const nsAt = (x) => view.from + (x - marginLeft) * view.perPixel;
 const xOf = (ns) => marginLeft + (ns - view.from) / view.perPixel;
 const yOf = (panel, rank) => axisHeight + panel.top + rank * panel.rowHeight - view.top;
 
-/** The first task of a rank that ends after `ns`. */
-function firstAfter(panel, rank, ns) {
-  let low = panel.rankBegin[rank], high = panel.rankBegin[rank + 1];
+/** The first place of a lane whose task ends after `ns`. */
+function firstAfter(panel, lane, ns) {
+  let low = lane.begin, high = lane.end;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (panel.tasks.end[middle] <= ns) low = middle + 1;
+    if (panel.tasks.end[lane.of(middle)] <= ns) low = middle + 1;
     else high = middle;
   }
   return low;
+}
+/** Where a lane is in its rank's bar: what is above it, and its height. Copies have strips at the bottom. */
+function stripOf(panel, rank, lane) {
+  if (panel.lanes[rank].length === 1) return [0, panel.barHeight];
+  const strip = Math.max(2, Math.round(panel.barHeight * 0.2));
+  return lane === 0 ? [0, panel.barHeight - 2 * strip] : [panel.barHeight - (3 - lane) * strip, strip];
 }
 
 /** The critical path, from its end: task numbers, and messages as negatives. */
@@ -133,15 +169,25 @@ function drawMemory(panel, rank, y, area, styles) {
   const base = y + panel.barHeight + 1 + panel.memoryHeight;
   const height = (bytes) => base - (panel.memoryHeight - 1) * (bytes / panel.memoryScale);
   const first = panel.rankBegin[rank];
-  let i = firstAfter(panel, rank, nsAt(area.left));
-  let level = i > first ? tasks.left[i - 1] : 0;
+  const levels = panel.levels[rank];
+  let i = levels ? 0 : firstAfter(panel, panel.lanes[rank][0], nsAt(area.left));
+  let level = !levels && i > first ? tasks.left[i - 1] : 0;
   let drawnTo = area.left, most = level;
   pen.fillStyle = styles.memory;
   const drawTo = (x) => {
     pen.fillRect(drawnTo, height(most), x - drawnTo, base - height(most));
     drawnTo = x;
   };
-  for (; i < panel.rankBegin[rank + 1]; ++i) {
+  for (const [ns, bytes] of levels || []) {
+    const at = Math.min(xOf(ns), area.right);
+    most = Math.max(most, level);
+    if (at > drawnTo + 1) {
+      drawTo(at);
+      most = 0;
+    } else if (at < area.left) most = 0;
+    level = bytes;
+  }
+  for (; !levels && i < panel.rankBegin[rank + 1]; ++i) {
     const begin = xOf(tasks.start[i]), stop = xOf(tasks.end[i]);
     if (begin > area.right) break;
     if (begin > drawnTo + 1) {
@@ -158,7 +204,7 @@ function drawMemory(panel, rank, y, area, styles) {
   }
   const stop = Math.min(area.right, xOf(panel.makespan));
   if (stop > drawnTo) {
-    most = level;
+    most = levels ? Math.max(most, level) : level;
     drawTo(stop);
   }
   if (panel.caps[rank] === null) return;
@@ -174,9 +220,16 @@ function drawMemory(panel, rank, y, area, styles) {
 
 /** Bars by colour, so that the colour changes seldom; those of less than a pixel are merged. */
 function drawBars(panel, rank, y, area, byColor, labels) {
+  panel.lanes[rank].forEach((lane, number) => {
+    const [above, height] = stripOf(panel, rank, number);
+    drawLane(panel, rank, lane, y + above, height, area, byColor, labels);
+  });
+}
+function drawLane(panel, rank, lane, y, height, area, byColor, labels) {
   const { tasks } = panel;
   let drawnTo = -Infinity;
-  for (let i = firstAfter(panel, rank, nsAt(area.left)); i < panel.rankBegin[rank + 1]; ++i) {
+  for (let k = firstAfter(panel, lane, nsAt(area.left)); k < lane.end; ++k) {
+    const i = lane.of(k);
     let begin = xOf(tasks.start[i]);
     if (begin > area.right) break;
     const stop = xOf(tasks.end[i]);
@@ -186,10 +239,10 @@ function drawBars(panel, rank, y, area, byColor, labels) {
     const width = Math.max(stop - begin, 0.7);
     const color = kinds[tasks.kind[i]].colors[Math.min(panel.replicas[tasks.replica[i]][1], 6)];
     if (!byColor.has(color)) byColor.set(color, []);
-    byColor.get(color).push(begin, y, width > 3 ? width - 0.6 : width, panel.barHeight);
-    if (width > 16 && panel.barHeight > 8) {
+    byColor.get(color).push(begin, y, width > 3 ? width - 0.6 : width, height);
+    if (width > 16 && height > 8) {
       const label = labelOf(panel, i, rank);
-      if (label.length * 6.4 < width - 2) labels.push(label, begin + width / 2, y + panel.barHeight / 2);
+      if (label.length * 6.4 < width - 2) labels.push(label, begin + width / 2, y + height / 2);
     }
   }
 }

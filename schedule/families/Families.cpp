@@ -169,6 +169,8 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
       order = *word;
       continue;
     }
+    if (pair == offloadName)
+      return makeFault<FaultKind::NoOffloadWord>(text);
     if (pair.substr(0, equals) == offloadName && equals != std::string::npos) {
       if (offload)
         return makeFault<FaultKind::ParameterTwice>(text, offloadName);

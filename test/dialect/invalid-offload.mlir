@@ -314,3 +314,84 @@ pipe.schedule @mine of @step versions<"pipedream"> {
     }
   }
 }
+
+// -----
+
+// Copy orders, rule S12.
+
+pipe.cluster @lab {
+  pipe.device @d0 <host_link = <bytes_per_us = 1>>
+  pipe.device @d1 <host_link = <bytes_per_us = 1>>
+  pipe.host_link [@d0, @d1] <>
+}
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on [0, 1] round_robin offload }
+pipe.schedule @missing of @step {
+  pipe.rank 0 { pipe.forward @s0[0] pipe.save @s0[0] pipe.load @s0[0] pipe.backward @s0[0] }
+  pipe.rank 1 { pipe.forward @s0[1] pipe.save @s0[1] pipe.load @s0[1] pipe.backward @s0[1] }
+  // expected-error @+1 {{0LOAD1 is missing from the copy order 0 [S12]}}
+  pipe.copy_order 0 { pipe.save @s0:1[1] pipe.save @s0[0] pipe.load @s0[0] }
+}
+
+// -----
+
+pipe.cluster @lab {
+  pipe.device @d0 <host_link = <bytes_per_us = 1>>
+  pipe.device @d1 <host_link = <bytes_per_us = 1>>
+  pipe.host_link [@d0, @d1] <>
+}
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(2) { pipe.stage @s0 [@l0] on [0, 1] round_robin offload }
+pipe.schedule @twice of @step {
+  pipe.rank 0 { pipe.forward @s0[0] pipe.save @s0[0] pipe.load @s0[0] pipe.backward @s0[0] }
+  pipe.rank 1 { pipe.forward @s0[1] pipe.backward @s0[1] }
+  pipe.copy_order 0 {
+    pipe.save @s0[0]
+    // expected-error @+1 {{0SAVE1 at position 1 of the copy order 0 is not a copy of the schedule over that host link, or appears twice [S12]}}
+    pipe.save @s0[1]
+    pipe.load @s0[0]
+  }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+pipe.schedule @none of @step {
+  pipe.rank 0 { pipe.forward @s0[0] pipe.save @s0[0] pipe.load @s0[0] pipe.backward @s0[0] }
+  // expected-error @+1 {{the copy order 1 names no host link; there are 0 host links, numbered from 0 [S12]}}
+  pipe.copy_order 1 { pipe.save @s0[0] pipe.load @s0[0] }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+pipe.schedule @below of @step {
+  // expected-error @+1 {{host link -1 does not exist; host links are numbered from 0}}
+  pipe.copy_order -1 { pipe.save @s0[0] }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+pipe.schedule @task of @step {
+  // expected-error @+1 {{'pipe.forward' is no copy; a copy order names save and load}}
+  pipe.copy_order 0 { pipe.forward @s0[0] }
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+pipe.schedule @again of @step {
+  // expected-note @+1 {{first given here}}
+  pipe.copy_order 0 { pipe.save @s0[0] }
+  // expected-error @+1 {{the copy order of host link 0 is given twice}}
+  pipe.copy_order 0 { pipe.load @s0[0] }
+}

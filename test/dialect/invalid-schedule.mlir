@@ -144,7 +144,7 @@ pipe.plan @step of @timed on @lab microbatches(8) {
 }
 
 pipe.schedule @mine of @step {
-  // expected-error @+1 {{'builtin.module' does not belong here; a schedule holds pipe.rank and pipe.link_order}}
+  // expected-error @+1 {{'builtin.module' does not belong here; a schedule holds pipe.rank, pipe.link_order and pipe.copy_order}}
   builtin.module { }
 }
 

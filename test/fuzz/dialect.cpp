@@ -65,7 +65,8 @@ static bool hasCosts(PlanOp plan) {
 }
 
 static void checkSchedule(ScheduleOp op, const Problem &problem) {
-  if (!isSmall(op.getRanks()) || !isSmall(op.getLinkOrders()))
+  if (!isSmall(op.getRanks()) || !isSmall(op.getLinkOrders()) ||
+      !isSmall(op.getCopyOrders()))
     return;
   FailureOr<ExpandedSchedule> expanded = expandSchedule(op, problem);
   if (failed(expanded) || op.getRanks().empty())

@@ -247,6 +247,24 @@ int checkNvLinks(const formats::Topology &topology,
   return Success;
 }
 
+/// Lets the devices behind one PCIe switch share a link to the host.
+void addHostLinks(const Arguments &arguments, const formats::Topology &topology,
+                  Source &source) {
+  const std::vector<std::vector<int32_t>> switches =
+      formats::switchesOf(topology);
+  const int64_t nodes = arguments.number("nodes", 1);
+  for (int64_t n = 0; n < nodes; ++n)
+    for (const std::vector<int32_t> &behind : switches) {
+      json::ClusterHostLink &link = source.cluster.hostLinks.emplace_back();
+      for (int32_t device : behind)
+        link.devices.push_back(
+            static_cast<int32_t>(n * topology.devices.size()) + device);
+    }
+  if (!switches.empty())
+    source.say("host links: devices with paths PIX or PXB are behind one PCIe "
+               "switch and share its link, of the rate of one device");
+}
+
 int readTopology(const Arguments &arguments, StringRef text,
                  const std::string &path, Source &source) {
   const formats::DevicePreset *preset =
@@ -297,6 +315,8 @@ int readTopology(const Arguments &arguments, StringRef text,
     source.say("NICs, which carry nothing between the devices of a "
                "node: " +
                join(topology->nics, ", "));
+  if (arguments.has("host-links"))
+    addHostLinks(arguments, *topology, source);
   Link network{20000, 0};
   if (int code = readNetwork(arguments, "", network, source))
     return code;

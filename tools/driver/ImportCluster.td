@@ -14,7 +14,8 @@ defm device : Choice<"device", "h100,h200,b200,gb200,b300,gb300,a100,a6000,a40,l
 defm nodes : Value<"nodes", "N",
   "equal nodes, of a preset or a topology (default 1)", [Positive]>;
 def host_links : Switch<"host-links",
-  "devices have a host_link by their data sheet, for stages with offload">;
+  "devices have a host_link by their data sheet, for stages with offload; those "
+  "behind one PCIe switch of a topology (PIX, PXB) share a pipe.host_link">;
 defm efficiency : Value<"efficiency", "SHARE",
   "the share of a data sheet's peak that layers achieve, from 0.001 to 1 "
   "(default 0.4)">;
