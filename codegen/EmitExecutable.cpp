@@ -181,16 +181,6 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
-/// The copies of a schedule run one schedule at a time.
-static LogicalResult checkCopies(pipe::ScheduleOp schedule, bool isAlone) {
-  if (!isAlone)
-    return schedule.emitError()
-           << "schedule @" << schedule.getSymName()
-           << " copies activations to the host, which executables of several "
-              "schedules cannot do yet: compile it alone";
-  return success();
-}
-
 LogicalResult Emitter::expandAll() {
   for (Member &member : members) {
     if (failed(checkDevices(member.plan)) || failed(findPrograms(member)))
@@ -201,10 +191,6 @@ LogicalResult Emitter::expandAll() {
       return failure();
     if (member.checked->fault())
       return member.checked->emitFault();
-    if (member.checked->order().hasCopies() &&
-        failed(checkCopies(member.schedule,
-                           members.size() == 1 && !executable.isAdaptive)))
-      return failure();
     member.figures =
         &analyses.getChildAnalysis<pipe::ScheduleFigures>(member.schedule)
              .figures();

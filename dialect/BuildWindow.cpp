@@ -141,6 +141,26 @@ static LogicalResult checkStagesOverlap(ScheduleOp op, const Problem &problem) {
   return success();
 }
 
+/// Copies are for schedules whose iterations end one after another.
+static LogicalResult checkNoCopies(ScheduleOp op) {
+  Operation *copy = nullptr;
+  op.walk([&](Operation *inner) {
+    if (!isa<SaveOp, LoadOp>(inner))
+      return WalkResult::advance();
+    copy = inner;
+    return WalkResult::interrupt();
+  });
+  const auto family = op.getFamily();
+  if (!copy && (!family || family->getOffload().empty()))
+    return success();
+  return (copy ? copy : op.getOperation())->emitError()
+         << "iterations of @" << op.getSymName()
+         << " overlap, so its order cannot copy activations to the host yet; "
+            "leave out "
+         << (copy ? "pipe.save and pipe.load" : "offload")
+         << ", or let iterations drain, as with family<\"1f1b\">";
+}
+
 FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
   FailureOr<Problem> problem = buildProblem(op.lookupPlan());
   if (succeeded(problem))
@@ -165,7 +185,7 @@ FailureOr<Problem> rondo::pipe::buildProblem(ScheduleOp op) {
     iterations = iterationsOfProof(*underWay, op.getIterationsEach(),
                                    waitBlocks(*problem, collectives));
   }
-  if (failed(checkStagesOverlap(op, *problem)))
+  if (failed(checkStagesOverlap(op, *problem)) || failed(checkNoCopies(op)))
     return failure();
   Result<Problem> window = overIterations(*problem, iterations);
   if (!window)

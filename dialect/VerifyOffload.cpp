@@ -53,11 +53,6 @@ LogicalResult rondo::pipe::verifyOffload(StageOp stage) {
                                << " has offload_bytes, but no offload";
     return success();
   }
-  if (stage.getSharded())
-    return stage.emitError()
-           << "stage @" << stage.getSymName()
-           << " is sharded; activations of sharded stages cannot be offloaded "
-              "yet";
   if (before == rondo::pipe::LoadBefore::Recompute) {
     if (!stage.getRecomputeAttr())
       return stage.emitError()

@@ -34,6 +34,8 @@ std::string rondo::pipe::arenasOfSchedules(mlir::ModuleOp module) {
       if (program.lookupSchedule() == schedule &&
           program.getKind() == ProgramKind::Pipeline)
         for (PoolOp pool : program.getPools()) {
+          if (pool.getOnHost())
+            continue;
           int64_t &end = used[pool.getRank()];
           end = std::max(end, pool.getLayout().getOffset() +
                                   pool.getLayout().getSlotBytes() *

@@ -175,6 +175,9 @@ std::optional<TextFault> Reader::readEvent(Value event) {
     return readTask(event, *args, rank, startNs, endNs, iteration);
   if (category == "wait")
     return readWait(event, *args, rank, startNs, endNs, iteration);
+  // Copies run at the same time as tasks, and are compared with nothing.
+  if (category == "copy")
+    return std::nullopt;
   if (category == "message")
     mine.messagesNs += lengthNs;
   else if (category == "collective")
@@ -195,7 +198,8 @@ std::optional<TextFault> Reader::readEvent(Value event) {
     mine.endNs = endNs;
   } else {
     return at(event, "cat is '" + category +
-                         "', not task, wait, message, collective or run");
+                         "', not task, wait, message, collective, copy or "
+                         "run");
   }
   return std::nullopt;
 }

@@ -112,7 +112,7 @@ bool BackgroundEstimator::findLike(const Round &round) {
   const size_t place = placeForFound(round.running);
   const auto program = std::make_shared<const FoundProgram>(
       estimator.program(like), "found_" + std::to_string(++numFound),
-      std::move(outcome.found->program), estimator.values(like).problem.edges);
+      std::move(outcome.found->program), estimator.values(like).problem);
   known.found.resize(std::max(known.found.size(), place - numCompiled + 1));
   known.found[place - numCompiled] = program;
   estimator.put(place, like, program);

@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/execution/actions.h"
 #include "schedule/model/BufferNumbers.h"
+#include "schedule/program/ProgramLaneWaits.h"
 
 #include <algorithm>
 #include <sstream>
@@ -143,6 +144,40 @@ static void addEdges(const Executable &exe, const ProgramDesc &program,
   }
 }
 
+/// The links to the hosts, and the stages that may copy. Nothing if no program
+/// of the executable copies. Ranks have no memory caps here, so of the waits
+/// between lanes those remain that tasks and slots need.
+static void addHosts(const Executable &exe, const ProgramDesc &program,
+                     Problem &problem) {
+  HostMemory &host = problem.hostMemory;
+  if (!exe.hostLinks) {
+    problem = problem.withoutCopies();
+    return;
+  }
+  for (int32_t r = 0; r < exe.numRanks; ++r) {
+    const HostLinkDesc &desc = exe.hostLinks[r];
+    HostLink link{desc.latencyNs, desc.bytesPerUs, false};
+    for (int32_t p = 0; p < exe.numPrograms; ++p)
+      if (const RankCopiesDesc *copies = exe.programs[p].copies)
+        link.isHalf |= copies[r].isHalf;
+    host.links.emplace_back(link);
+    host.sharedOf.push_back(desc.shared);
+    if (desc.shared >= static_cast<int32_t>(host.shared.size()))
+      host.shared.resize(desc.shared + 1);
+    if (desc.shared >= 0)
+      host.shared[desc.shared].isHalf = desc.isSharedHalf;
+  }
+  host.caps.assign(exe.hostArenaBytes, exe.hostArenaBytes + exe.numRanks);
+  host.loads.resize(exe.numReplicas);
+  for (int32_t h = 0; h < exe.numReplicas; ++h) {
+    if (program.shares[h].bytes[static_cast<int>(Buffer::OnHost)] == 0)
+      continue;
+    host.loads[h] = LoadBefore::InputGrad;
+    for (ActionKind kind : {ActionKind::Save, ActionKind::Load})
+      problem.cost(h, kind).lane = traitsOf(kind).lane;
+  }
+}
+
 static Problem problemOf(const Executable &exe, const ProgramDesc &program) {
   Problem problem;
   problem.name = program.name;
@@ -158,6 +193,7 @@ static Problem problemOf(const Executable &exe, const ProgramDesc &program) {
   for (int32_t l = 0; l < exe.numLinks; ++l)
     problem.links[{exe.links[l].from, exe.links[l].to}] = {
         exe.links[l].latencyNs, exe.links[l].bytesPerUs};
+  addHosts(exe, program, problem);
   return problem;
 }
 
@@ -166,7 +202,8 @@ static Problem problemOf(const Executable &exe, const ProgramDesc &program) {
 static void addPlaces(const ProgramDesc &desc, Program &program) {
   for (int32_t p = 0; p < desc.numPools; ++p)
     program.pools.push_back({desc.pools[p].rank, desc.pools[p].offset,
-                             desc.pools[p].slotBytes, desc.pools[p].slots});
+                             desc.pools[p].slotBytes, desc.pools[p].slots,
+                             desc.pools[p].isOnHost});
   for (int32_t p = 0; p < desc.numPlaces; ++p) {
     const PlaceDesc &place = desc.places[p];
     Place &added = program.places.emplace_back();
@@ -276,6 +313,12 @@ static void runTable(Rank &rank, const int64_t *row) {
     case ActionKind::Recompute:
       rank.recompute(subject, microbatch);
       break;
+    case ActionKind::Save:
+      rank.save(subject, microbatch);
+      break;
+    case ActionKind::Load:
+      rank.load(subject, microbatch);
+      break;
     case ActionKind::Send:
       rank.send(message, subject, to, microbatch);
       break;
@@ -331,18 +374,52 @@ static std::vector<int64_t> tableOf(ActionRange order,
   return row;
 }
 
+void FoundProgram::addCopies(const Problem &problem) {
+  tables.copies = nullptr;
+  if (!values.order.hasCopies())
+    return;
+  const LaneWaits laneWaits = laneWaitsOf(problem, values);
+  const ActionRange all = values.order.all();
+  auto descOf = [](Action action) {
+    return CopyDesc{action.kind(), static_cast<int32_t>(action.subject),
+                    static_cast<int32_t>(action.index)};
+  };
+  copyLists.resize(values.order.numRanks());
+  waitLists.resize(values.order.numRanks());
+  for (int32_t r = 0; r < values.order.numRanks(); ++r) {
+    for (int64_t i = values.order.rankBegin(r);
+         i < values.order.rankBegin(r + 1); ++i) {
+      const CopyDesc own = descOf(all[i]);
+      if (isCopy(own.kind))
+        copyLists[r].push_back(own);
+      for (int64_t w = laneWaits.begin[i]; w < laneWaits.begin[i + 1]; ++w) {
+        const CopyDesc awaited = descOf(all[laneWaits.awaited[w]]);
+        waitLists[r].push_back({own.kind, own.replica, own.microbatch,
+                                awaited.kind, awaited.replica,
+                                awaited.microbatch});
+      }
+    }
+    copies.push_back({static_cast<int32_t>(copyLists[r].size()),
+                      copyLists[r].data(),
+                      static_cast<int32_t>(waitLists[r].size()),
+                      waitLists[r].data(), problem.hostMemory.isHalf(r)});
+  }
+  tables.copies = copies.data();
+}
+
 FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
-                           Program program, const std::vector<Edge> &edges)
+                           Program program, const Problem &problem)
     : name(std::move(ownName)), values(std::move(program)), tables(like) {
   if (values.order.numRanks() != like.numRanks ||
       static_cast<int32_t>(values.places.size()) != like.numPlaces)
     throw Error("schedule '" + name + "' is not one of '" + like.name + "'");
   for (int32_t r = 0; r < like.numRanks; ++r)
-    actions.push_back(tableOf(values.order.rank(r), edges));
+    actions.push_back(tableOf(values.order.rank(r), problem.edges));
   for (const std::vector<int64_t> &row : actions)
     ranks.push_back({runTable, row.data()});
   for (const Pool &pool : values.pools)
-    pools.push_back({pool.rank, pool.offset, pool.slotBytes, pool.slots});
+    pools.push_back(
+        {pool.rank, pool.offset, pool.slotBytes, pool.slots, pool.isOnHost});
   for (const Place &place : values.places)
     slots.emplace_back(place.slotOf.begin(), place.slotOf.end());
   for (size_t p = 0; p < slots.size(); ++p)
@@ -357,6 +434,7 @@ FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
   tables.places = places.data();
   tables.staging = like.staging ? staging.data() : nullptr;
   tables.predictedNs = 0;
+  addCopies(problem);
 }
 
 std::string rondo::runtime::encode(const FoundProgram &found) {
@@ -374,7 +452,7 @@ std::string rondo::runtime::encode(const FoundProgram &found) {
   out << ' ' << program.pools.size();
   for (const Pool &pool : program.pools)
     out << ' ' << pool.rank << ' ' << pool.offset << ' ' << pool.slotBytes
-        << ' ' << pool.slots;
+        << ' ' << pool.slots << ' ' << pool.isOnHost;
   out << ' ' << program.places.size();
   for (const Place &place : program.places) {
     out << ' ' << place.pool << ' ' << place.slotOf.size();
@@ -418,6 +496,7 @@ rondo::runtime::decode(const std::string &text, const Executable &executable) {
     pool.offset = next(0, maxBytes);
     pool.slotBytes = next(0, maxBytes);
     pool.slots = static_cast<int32_t>(next(0, maxSlots));
+    pool.isOnHost = next(0, 1) != 0;
     program.pools.push_back(pool);
   }
   const auto numPools = static_cast<int64_t>(program.pools.size());
@@ -431,5 +510,5 @@ rondo::runtime::decode(const std::string &text, const Executable &executable) {
     program.staging.push_back(static_cast<int32_t>(next(-1, numPools - 1)));
   return std::make_shared<const FoundProgram>(
       like, std::move(name), std::move(program),
-      valuesOf(executable, like).problem.edges);
+      valuesOf(executable, like).problem);
 }

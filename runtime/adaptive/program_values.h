@@ -39,9 +39,10 @@ class FoundProgram {
 public:
   /// `like`: a program of the executable with the same replicas, edges and
   /// micro-batches, whose connections this one uses; it must outlive this
-  /// object. Throws Error where `program` is not one of its kind.
+  /// object. `problem`: that of its values. Throws Error where `program` is not
+  /// one of its kind.
   FoundProgram(const ProgramDesc &like, std::string name, Program program,
-               const std::vector<Edge> &edges);
+               const Problem &problem);
   FoundProgram(const FoundProgram &) = delete;
   FoundProgram &operator=(const FoundProgram &) = delete;
 
@@ -51,6 +52,8 @@ public:
   const Program &program() const { return values; }
 
 private:
+  void addCopies(const Problem &problem);
+
   const std::string name;
   const Program values;
   /// One entry per rank: the number of actions, then two numbers for each.
@@ -60,6 +63,10 @@ private:
   std::vector<std::vector<uint16_t>> slots;
   std::vector<PlaceDesc> places;
   std::vector<int32_t> staging;
+  /// One entry per rank; empty: no rank copies activations.
+  std::vector<RankCopiesDesc> copies;
+  std::vector<std::vector<CopyDesc>> copyLists;
+  std::vector<std::vector<LaneWaitDesc>> waitLists;
   ProgramDesc tables;
 };
 

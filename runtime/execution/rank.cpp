@@ -504,15 +504,19 @@ ShardedReplica &RunningRank::sharded(ActionKind kind, int64_t h, int64_t unit) {
 }
 
 void RunningRank::unshard(int64_t h, int64_t unit) {
-  sharded(ActionKind::Unshard, h, unit).unshard(unit);
+  ShardedReplica &replica = sharded(ActionKind::Unshard, h, unit);
+  copies.await(ActionKind::Unshard, h, unit);
+  replica.unshard(unit);
 }
 
 void RunningRank::reshard(int64_t h, int64_t unit) {
   sharded(ActionKind::Reshard, h, unit).reshard(unit);
+  copies.ended(ActionKind::Reshard, h, unit);
 }
 
 void RunningRank::reduceGrad(int64_t h, int64_t unit) {
   sharded(ActionKind::ReduceGrad, h, unit).reduceGrad(unit);
+  copies.ended(ActionKind::ReduceGrad, h, unit);
 }
 
 void RunningRank::failOnReplica(int64_t replica, int64_t microbatch) const {

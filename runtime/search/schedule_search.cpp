@@ -74,7 +74,8 @@ static KeptBytes keptBytes(const SearchRequest &request,
     int64_t next = endOf(*data);
     bool isLast = true;
     for (const Pool &other : own.pools) {
-      if (other.rank != data->rank || other.offset <= data->offset)
+      if (other.isOnHost || other.rank != data->rank ||
+          other.offset <= data->offset)
         continue;
       next = isLast ? other.offset : std::min(next, other.offset);
       isLast = false;
@@ -91,6 +92,10 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
     ReplicaBuffers &buffers = plan.buffers[h];
     const int64_t forInput = bytesOf(buffers, BufferKind::SavedForInputGrad),
                   forWeight = bytesOf(buffers, BufferKind::SavedForWeightGrad),
+                  awayForInput =
+                      bytesOf(buffers, BufferKind::OffloadedForInputGrad),
+                  awayForWeight =
+                      bytesOf(buffers, BufferKind::OffloadedForWeightGrad),
                   checkpoints = bytesOf(buffers, BufferKind::Checkpoints),
                   kept = bytesOf(buffers, BufferKind::KeptForWeightGrad),
                   againForInput =
@@ -101,17 +106,24 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
       problem.cost(h, kind).acquireBytes = takes;
       problem.cost(h, kind).releaseBytes = frees;
     };
-    set(ActionKind::Forward, forInput + forWeight + checkpoints, 0);
+    set(ActionKind::Forward,
+        forInput + forWeight + awayForInput + awayForWeight + checkpoints, 0);
     if (problem.recomputes(h))
       set(ActionKind::Recompute, againForInput + againForWeight, checkpoints);
-    set(ActionKind::InputGrad, kept, forInput + againForInput);
-    set(ActionKind::WeightGrad, 0, forWeight + againForWeight + kept);
+    set(ActionKind::InputGrad, kept, forInput + awayForInput + againForInput);
+    set(ActionKind::WeightGrad, 0,
+        forWeight + awayForWeight + againForWeight + kept);
     // Measured as its two halves.
     Cost &backward = problem.cost(h, ActionKind::Backward);
     backward.ns = problem.cost(h, ActionKind::InputGrad).ns +
                   problem.cost(h, ActionKind::WeightGrad).ns;
     set(ActionKind::Backward, kept,
-        forInput + againForInput + forWeight + againForWeight + kept);
+        forInput + awayForInput + againForInput + forWeight + awayForWeight +
+            againForWeight + kept);
+    if (problem.hostMemory.mayCopy(h)) {
+      set(ActionKind::Save, 0, awayForInput + awayForWeight);
+      set(ActionKind::Load, awayForInput + awayForWeight, 0);
+    }
     if (!problem.replicas[h].isSharded())
       continue;
     const int64_t gathered = bytesOf(buffers, BufferKind::GatheredWeights);
@@ -156,13 +168,14 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
   return searchFitting(fitting, options);
 }
 
-/// The computation of a program with its gathers and reductions, without
-/// messages and steps.
+/// The computation of a program with its copies, gathers and reductions,
+/// without messages and steps.
 static Schedule tasksOf(const Program &program) {
   Schedule tasks;
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {
     for (Action action : program.order.rank(r))
-      if (action.isTask() || action.traits().movesState())
+      if (action.isTask() || action.traits().isCopy() ||
+          action.traits().movesState())
         tasks.append(action);
     tasks.endRank();
   }

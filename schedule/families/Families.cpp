@@ -6,6 +6,7 @@
 #include "schedule/families/Registry.h"
 #include "schedule/families/Replicas.h"
 #include "schedule/families/UnevenOrder.h"
+#include "schedule/gathers/PlaceGathers.h"
 #include "schedule/simulate/Simulator.h"
 #include "schedule/transforms/Iterations.h"
 #include "schedule/transforms/Recomputed.h"
@@ -294,7 +295,10 @@ static FamilyResult generateCopies(const FamilyChoice &choice,
   FamilyResult result = generate(plain, problem);
   if (!result || !simulate(problem, *result).complete)
     return result;
-  return withCopies(problem, *result, *choice.offload);
+  // Gathers are placed later, and need memory.
+  return withCopies(problem.replicas.areSharded() ? withWholeState(problem)
+                                                  : problem,
+                    *result, *choice.offload);
 }
 
 FamilyResult rondo::generate(const FamilyChoice &choice,

@@ -103,11 +103,14 @@ private:
 
   /// Whether a run of consecutive tasks of one replica and micro-batch ends at
   /// `i`: after F, at the end of the order, and before a task of another
-  /// replica or micro-batch or an action that is no task.
+  /// replica or micro-batch or an action that is neither task nor copy.
   static bool isLastOfMicrobatch(ActionRange order, int64_t i) {
-    return i + 1 == order.size() || !order[i + 1].isTask() ||
-           order[i + 1].subject != order[i].subject ||
-           order[i + 1].index != order[i].index ||
+    int64_t next = i + 1;
+    while (next < order.size() && order[next].traits().isCopy())
+      ++next;
+    return next == order.size() || !order[next].isTask() ||
+           order[next].subject != order[i].subject ||
+           order[next].index != order[i].index ||
            order[i].kind() == ActionKind::Forward;
   }
 

@@ -51,7 +51,6 @@ std::optional<Fault> rondo::checkHostMemory(const Problem &problem) {
 }
 
 std::optional<Fault> rondo::checkCopies(const Problem &problem) {
-  const bool areSharded = problem.replicas.areSharded();
   for (int32_t h = 0; h < problem.numReplicas(); ++h) {
     const Cost &save = problem.cost(h, ActionKind::Save),
                &load = problem.cost(h, ActionKind::Load);
@@ -62,8 +61,6 @@ std::optional<Fault> rondo::checkCopies(const Problem &problem) {
         return makeFault<FaultKind::CostOfNoCopy>(stage);
       continue;
     }
-    if (areSharded)
-      return makeFault<FaultKind::CopiesOfShards>(stage);
     if (problem.isUneven())
       return makeFault<FaultKind::CopiesOfUneven>(stage);
     if (problem.iterations > 1)

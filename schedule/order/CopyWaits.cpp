@@ -3,6 +3,8 @@
 
 #include "schedule/order/CopyWaits.h"
 
+#include "schedule/order/Shards.h"
+
 #include <algorithm>
 #include <array>
 
@@ -68,7 +70,7 @@ public:
       : problem(problem), schedule(schedule),
         microbatches(problem.microbatches),
         forwards(size_t(problem.numReplicas()) * microbatches, notListed),
-        saves(forwards), loads(forwards) {}
+        saves(forwards), loads(forwards), unreduced(problem) {}
 
   CopyWaits run() {
     waits.begin.reserve(schedule.numActions() + 1);
@@ -89,6 +91,7 @@ private:
       const Action action = order[i];
       const ActionKind kind = action.kind();
       const Cost cost = problem.costOf(action);
+      const int64_t taken = cost.acquireBytes + unreduced.takenBy(action);
       const Lane lane = problem.hostMemory.laneOf(r, kind);
       waits.begin.push_back(static_cast<int64_t>(waits.awaited.size()));
       const auto count = static_cast<int64_t>(action.count);
@@ -102,9 +105,8 @@ private:
         waits.awaited.push_back(one.position);
         learn(lane, one.position);
       };
-      if (cost.acquireBytes > 0) {
-        const int64_t held =
-            device.take(lane, cost.acquireBytes, isKnown, await);
+      if (taken > 0) {
+        const int64_t held = device.take(lane, taken, isKnown, await);
         peak = std::max(peak, held);
         if (held > problem.memoryCaps[r] && !waits.excess)
           waits.excess = {r, i, held};
@@ -182,6 +184,7 @@ private:
   const int64_t microbatches;
   /// [replica * microbatches + microbatch]: the position so far.
   std::vector<int64_t> forwards, saves, loads;
+  UnreducedBytes unreduced;
   CopyWaits waits;
   /// Position of the rank's first action.
   int64_t first = 0;

@@ -108,6 +108,9 @@ void Execution::runCollective(CollectiveState &state, int32_t collective,
     if (launches.areLimited())
       endLaunch(member, position);
     wake(member, WaitFor::Collective, collective);
+    // A LOAD may wait for a reduction.
+    if (!copies.isEmpty())
+      worklist.push(member);
   }
 }
 

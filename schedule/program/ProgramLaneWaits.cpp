@@ -50,7 +50,8 @@ private:
     for (int32_t r = 0; r < order.numRanks(); ++r) {
       for (int64_t i = order.rankBegin(r); i < order.rankBegin(r + 1); ++i) {
         const Action action = order.all()[i];
-        if (!action.isTask() && !action.traits().isCopy())
+        const ActionTraits &traits = action.traits();
+        if (!traits.isTask() && !traits.isCopy() && !traits.movesState())
           continue;
         numberOf[i] = static_cast<int64_t>(positions.size());
         positions.push_back(i);

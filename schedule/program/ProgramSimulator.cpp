@@ -314,6 +314,9 @@ bool Execution::step(RankState &rank, Action action) {
 
 bool Execution::issue(int32_t r, RankState &rank) {
   Action action = actions[rank.position];
+  if (!copies.isEmpty() && action.traits().movesState() &&
+      !awaitLanes(rank, rank.clock))
+    return false;
   switch (action.kind()) {
   case ActionKind::Send:
     return send(rank, action);

@@ -248,6 +248,13 @@ void Execution::runRank(int32_t r, Simulation &result) {
     if (!isPlain && isCopy(action.kind()))
       continue; // on a lane of its own
     if (!isPlain && action.traits().movesState()) {
+      const int64_t awaited =
+          hasCopies ? copies.awaitedNs(rank.position, result.endNs) : 0;
+      if (awaited == notMade) {
+        rank.blocked = blockedByCopy;
+        break;
+      }
+      rank.clock = std::max(rank.clock, awaited);
       if (rank.position == first)
         rank.firstStart = rank.clock;
       move(r, rank, action, result);

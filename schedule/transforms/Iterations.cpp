@@ -21,7 +21,8 @@ Result<Problem> rondo::overIterations(const Problem &problem,
   if (iterations > maxMicrobatches / each)
     return makeFault<FaultKind::SizeOutOfRange>("iterations")
         .withFigures(iterations, maxMicrobatches / each);
-  Problem window = problem;
+  // Copies end with their iteration.
+  Problem window = iterations > 1 ? problem.withoutCopies() : problem;
   window.iterations = static_cast<int32_t>(iterations);
   window.microbatches = static_cast<int32_t>(each * iterations);
   if (std::optional<Fault> fault = window.check())

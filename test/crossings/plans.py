@@ -68,6 +68,8 @@ class Plan:
     more: list[str] = field(default_factory=list)
     channels: str = ""
     nics: bool = False
+    # Stages may copy activations to the host, and families do.
+    offload: bool = False
     memory_bytes: int = 67108864
     microbatches: int = 4
 
@@ -109,7 +111,8 @@ class Plan:
         return "\n".join([head, *lines, "}"])
 
     def cluster(self, ranks: int) -> str:
-        device = f"<memory_bytes = {self.memory_bytes}, flops_per_us = 1000>"
+        host = ", host_link = <latency_ns = 1000, bytes_per_us = 20000>" if self.offload else ""
+        device = f"<memory_bytes = {self.memory_bytes}, flops_per_us = 1000{host}>"
         lines = [f"  pipe.device @r{rank} {device}" for rank in range(ranks)]
         if self.nics:
             lines += [f"  pipe.nic @n{rank} [@r{rank}] <bytes_per_us = 5000>" for rank in range(ranks)]
@@ -133,6 +136,7 @@ class Plan:
             group = place(stage, self.groups)
             parts = [f"  pipe.stage @s{stage} [{', '.join('@' + layer for layer in layers)}]"]
             parts += ["on", self.replicas_of(group).on(first[group]), self.recompute_of(stage, group, layers)]
+            parts.append("offload" if self.offload else "")
             if self.graph and stage == 2:
                 parts.append("from [@s1, @s0]")
             lines.append(" ".join(part for part in parts if part))
@@ -142,6 +146,8 @@ class Plan:
 
     def text(self) -> str:
         schedule = self.schedule or f'family<"{FAMILIES[self.chunks]}">'
+        if self.offload and schedule.startswith("family"):
+            schedule = schedule.replace(">", ", offload = all>", 1)
         return "\n".join(
             [self.cluster(self.ranks), self.model(), self.plan(), f"pipe.schedule @a of @p {schedule}", *self.more, ""]
         )

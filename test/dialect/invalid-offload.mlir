@@ -230,18 +230,6 @@ pipe.plan @step of @gpt on @lab microbatches(2) {
 
 // -----
 
-pipe.cluster @lab {
-  pipe.device @d0 <host_link = <bytes_per_us = 1>>
-  pipe.device @d1 <host_link = <bytes_per_us = 1>>
-}
-pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 4> }
-pipe.plan @step of @timed on @lab microbatches(1) {
-  // expected-error @+1 {{stage @s0 is sharded; activations of sharded stages cannot be offloaded yet}}
-  pipe.stage @s0 [@l0] on [0, 1] sharded<weights> offload
-}
-
-// -----
-
 // Rules S10 and S3 at the ops that break them.
 
 pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
@@ -297,3 +285,32 @@ pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, 
 pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 }
 // expected-error @+1 {{family '1f1b' does not apply: family 1f1b with offload=fit: no stage may copy to the host}}
 pipe.schedule @none of @step family<"1f1b", offload = fit>
+
+// -----
+
+// Copies end with their iteration.
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+pipe.schedule @without of @step family<"pipedream">
+// expected-error @+1 {{iterations of @with overlap, so its order cannot copy activations to the host yet; leave out offload, or let iterations drain, as with family<"1f1b">}}
+pipe.schedule @with of @step family<"pipedream", offload = all>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
+pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
+pipe.schedule @mine of @step versions<"pipedream"> {
+  pipe.rank 0 {
+    pipe.repeat %t {
+      pipe.forward @s0[%t]
+      // expected-error @+1 {{iterations of @mine overlap, so its order cannot copy activations to the host yet; leave out pipe.save and pipe.load, or let iterations drain, as with family<"1f1b">}}
+      pipe.save @s0[%t]
+      pipe.load @s0[%t]
+      pipe.backward @s0[%t]
+      pipe.step @s0[%t]
+    }
+  }
+}

@@ -225,7 +225,7 @@ TEST(FoundProgram, CallsWhatItsOrderSays) {
   const Executable &exe = candidates.program->exe;
   const ProgramDesc &like = *candidates.pipelines.front();
   const ProgramValues values = valuesOf(exe, like);
-  const FoundProgram own(like, "found_1", values.program, values.problem.edges);
+  const FoundProgram own(like, "found_1", values.program, values.problem);
   const std::shared_ptr<const FoundProgram> found = decode(encode(own), exe);
   EXPECT_STREQ(found->desc().name, "found_1");
   EXPECT_EQ(found->desc().id, like.id);
@@ -241,13 +241,70 @@ TEST(FoundProgram, CallsWhatItsOrderSays) {
   }
 }
 
+TEST(FoundProgram, HasCopiesAndTheirWaits) {
+  Candidates candidates;
+  Executable &exe = candidates.program->exe;
+  // Stage 0 may copy, over a half-duplex link.
+  std::vector<ShareDesc> shares(exe.programs[0].shares,
+                                exe.programs[0].shares + exe.numReplicas);
+  shares[0].bytes[static_cast<int>(Buffer::OnHost)] = 64;
+  const std::vector<RankCopiesDesc> none(exe.numRanks,
+                                         {0, nullptr, 0, nullptr, true});
+  for (ProgramDesc &desc : candidates.program->programs) {
+    desc.shares = shares.data();
+    desc.copies = desc.kind == ProgramKind::Pipeline ? none.data() : nullptr;
+  }
+  const std::vector<int64_t> hostArenas(exe.numRanks, 64);
+  const std::vector<HostLinkDesc> links(exe.numRanks, {500, 0, -1, false});
+  exe.hostArenaBytes = hostArenas.data();
+  exe.hostLinks = links.data();
+
+  const ProgramDesc &like = *candidates.pipelines.front();
+  ProgramValues values = valuesOf(exe, like);
+  EXPECT_TRUE(values.problem.hostMemory.mayCopy(0));
+  EXPECT_FALSE(values.problem.hostMemory.mayCopy(1));
+  const FoundProgram plain(like, "found_1", values.program, values.problem);
+  EXPECT_EQ(plain.desc().copies, nullptr);
+
+  const Action forward(ActionKind::Forward, 0, 0),
+      inputGrad(ActionKind::InputGrad, 0, 0);
+  Schedule order;
+  for (int32_t r = 0; r < exe.numRanks; ++r) {
+    for (Action action : values.program.order.rank(r)) {
+      if (action == inputGrad)
+        order.append(Action(ActionKind::Load, 0, 0));
+      order.append(action);
+      if (action == forward)
+        order.append(Action(ActionKind::Save, 0, 0));
+    }
+    order.endRank();
+  }
+  values.program.order = std::move(order);
+  const FoundProgram own(like, "found_2", values.program, values.problem);
+  const std::shared_ptr<const FoundProgram> found = decode(encode(own), exe);
+  EXPECT_EQ(actionsOf(valuesOf(exe, found->desc()).program),
+            actionsOf(values.program));
+  EXPECT_EQ(found->desc().copies[1].numCopies, 0);
+  const RankCopiesDesc &copies = found->desc().copies[0];
+  EXPECT_TRUE(copies.isHalf);
+  ASSERT_EQ(copies.numCopies, 2);
+  EXPECT_EQ(copies.copies[0].kind, ActionKind::Save);
+  EXPECT_EQ(copies.copies[1].kind, ActionKind::Load);
+  // LOAD follows SAVE on its lane.
+  ASSERT_EQ(copies.numWaits, 2);
+  EXPECT_EQ(copies.waits[0].kind, ActionKind::Save);
+  EXPECT_EQ(copies.waits[0].awaitedKind, ActionKind::Forward);
+  EXPECT_EQ(copies.waits[1].kind, ActionKind::InputGrad);
+  EXPECT_EQ(copies.waits[1].awaitedKind, ActionKind::Load);
+}
+
 TEST(FoundProgram, RefusesTextThatIsNone) {
   const Candidates candidates;
   const Executable &exe = candidates.program->exe;
   const ProgramDesc &like = *candidates.pipelines.front();
   const ProgramValues values = valuesOf(exe, like);
-  const std::string text = encode(
-      FoundProgram(like, "found_1", values.program, values.problem.edges));
+  const std::string text =
+      encode(FoundProgram(like, "found_1", values.program, values.problem));
   for (size_t length = 0; length + 4 < text.size(); length += 7)
     EXPECT_THROW(decode(text.substr(0, length), exe), Error);
   EXPECT_THROW(decode("found_1 -1", exe), Error);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/schedule/Examples.h"
+#include "test/unit/schedule/ShardedChain.h"
 
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/order/CopyWaits.h"
@@ -311,6 +312,53 @@ TEST(Copies, ProblemsWithImpossibleCopies) {
   problem.hostMemory.caps = {-1, 0};
   EXPECT_EQ(faultOf(problem),
             "the host memory of rank 0 is -1 bytes; it must be 0 or more");
+}
+
+TEST(Copies, GathersAwaitTheirBytes) {
+  Problem problem = shardedChain(1, 2, 2, 2);
+  problem.setShards(0, ShardedState::Weights, 500, 10);
+  problem.setShards(1, ShardedState::Weights, 1000, 10);
+  problem.memoryCaps = {1080, 1080};
+  problem.setCopies(0, {96, LoadBefore::InputGrad, 2000, 100});
+  ASSERT_EQ(problem.check(), std::nullopt);
+  using K = ActionKind;
+  constexpr int64_t save = 2, gather = 6;
+  Schedule order;
+  for (int32_t r = 0; r < 2; ++r) {
+    auto add = [&](K kind, int32_t stage, int64_t index) {
+      order.append(Action(kind, 2 * stage + r, index));
+    };
+    add(K::Unshard, 0, 0);
+    for (int64_t i = 0; i < 2; ++i) {
+      add(K::Forward, 0, i);
+      add(K::Save, 0, i);
+    }
+    add(K::Reshard, 0, 0);
+    add(K::Unshard, 1, 0);
+    for (int64_t i = 0; i < 2; ++i)
+      for (K kind : {K::Forward, K::InputGrad, K::WeightGrad})
+        add(kind, 1, i);
+    add(K::Reshard, 1, 0);
+    add(K::ReduceGrad, 1, 0);
+    add(K::Unshard, 0, 1);
+    for (int64_t i = 0; i < 2; ++i)
+      for (K kind : {K::Load, K::InputGrad, K::WeightGrad})
+        add(kind, 0, i);
+    add(K::Reshard, 0, 1);
+    add(K::ReduceGrad, 0, 0);
+    order.endRank();
+  }
+  ASSERT_EQ(judge(problem, order), "");
+  // The weights of stage 1 need the bytes of the first SAVE.
+  const CopyWaits waits = deriveCopyWaits(problem, order);
+  ASSERT_EQ(waits.begin[gather + 1], waits.begin[gather] + 1);
+  EXPECT_EQ(waits.awaited[waits.begin[gather]], save);
+  const Simulation run = simulate(problem, order, /*keepTimes=*/true);
+  EXPECT_EQ(run.startNs[gather], run.endNs[save]);
+  // Gradients that are not reduced count.
+  problem.setShards(1, ShardedState::Weights, 1000, 100);
+  EXPECT_EQ(judge(problem, order),
+            "rank 0 holds 1132 bytes at 1W0, 52 more than its 1080 [S5]");
 }
 
 TEST(Copies, SharesOfReplicas) {
