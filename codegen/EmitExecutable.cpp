@@ -206,17 +206,6 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
   return success();
 }
 
-/// Several schedules with copies run on CPUs.
-static LogicalResult checkCopies(pipe::ScheduleOp schedule, pipe::PlanOp plan,
-                                 bool isAlone) {
-  if (plan.getTargetKind() != pipe::Target::Cpu && !isAlone)
-    return schedule.emitError()
-           << "schedule @" << schedule.getSymName()
-           << " copies activations to the host, which executables of several "
-              "schedules cannot do on GPUs yet: compile it alone";
-  return success();
-}
-
 LogicalResult Emitter::expandAll() {
   for (Member &member : members) {
     if (failed(checkDevices(member.plan)) || failed(findPrograms(member)))
@@ -237,9 +226,6 @@ LogicalResult Emitter::expandAll() {
              << " lists the order of its sums in accumulate([...]), and "
                 "executables of several schedules have one reference: compile "
                 "it alone";
-    if (member.checked->order().hasCopies() &&
-        failed(checkCopies(member.schedule, member.plan, isAlone)))
-      return failure();
     member.figures =
         &analyses.getChildAnalysis<pipe::ScheduleFigures>(member.schedule)
              .figures();
