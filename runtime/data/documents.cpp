@@ -249,6 +249,13 @@ std::unique_ptr<Documents>
 rondo::runtime::openDocuments(const std::vector<std::string> &paths,
                               double heldOut, int32_t vocab, int32_t endToken,
                               const ReadAt &readAt) {
+  const std::string ending = ".safetensors";
+  for (const std::string &path : listDataFiles(paths))
+    if (path.size() > ending.size() &&
+        path.compare(path.size() - ending.size(), ending.size(), ending) == 0)
+      throw Error("data '" + path +
+                  "' has samples of streams, no documents: "
+                  "give text or llm.c tokens (.bin)");
   return std::make_unique<FileDocuments>(
       openData(paths, heldOut, vocab, /*sequence=*/1, readAt), vocab, endToken);
 }

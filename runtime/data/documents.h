@@ -87,7 +87,8 @@ inline constexpr int32_t defaultEndToken = 50256;
 
 /// Opens files as openData() does. A file of text is one document. In a file of
 /// llm.c's tokens a document begins at each `endToken`, and at the start of the
-/// file; the target of its last token is the next `endToken`.
+/// file; the target of its last token is the next `endToken`. Throws Error as
+/// openData() does, and on safetensors.
 std::unique_ptr<Documents> openDocuments(const std::vector<std::string> &paths,
                                          double heldOut, int32_t vocab,
                                          int32_t endToken = defaultEndToken,

@@ -65,10 +65,10 @@ inline LayerDesc rowOfDocuments(const LayerDesc &layer, int32_t tokens) {
   return row;
 }
 
-/// LayerArgs::lossScale of a row of `tokens` in a batch of `all`. A head divides
-/// by the tokens of its row, each of which has a target, so that the losses of
-/// the rows times their shares add up to the mean of the batch. Equal rows have
-/// the share 1 / micro-batches, with the same bits.
+/// LayerArgs::lossScale of a row of `tokens` in a batch of `all`. A head
+/// divides by the tokens of its row, each of which has a target, so that the
+/// losses of the rows times their shares add up to the mean of the batch. Equal
+/// rows have the share 1 / micro-batches, with the same bits.
 constexpr double rowShare(int64_t tokens, int64_t all) {
   return static_cast<double>(tokens) / static_cast<double>(all);
 }

@@ -294,7 +294,8 @@ RONDO_BODY(embed) = {
     {embedForward, embedInputGrad, embedWeightGrad, nullptr, nullptr},
     {},
     nullptr,
-    nullptr};
+    nullptr,
+    0};
 RONDO_BODY(rms_norm) = {
     RONDO_BODY_VERSION,
     1,
@@ -304,7 +305,8 @@ RONDO_BODY(rms_norm) = {
     {normForward, normInputGrad, normWeightGrad, nullptr, nullptr},
     {},
     nullptr,
-    nullptr};
+    nullptr,
+    0};
 RONDO_BODY(classify) = {
     RONDO_BODY_VERSION,
     1,
@@ -314,7 +316,8 @@ RONDO_BODY(classify) = {
     {classifyForward, classifyInputGrad, classifyWeightGrad, nullptr, nullptr},
     {},
     nullptr,
-    nullptr};
+    nullptr,
+    0};
 RONDO_BODY(source) = {
     RONDO_BODY_VERSION,
     0,
@@ -324,7 +327,8 @@ RONDO_BODY(source) = {
     {sourceForward, sourceInputGrad, sourceWeightGrad, nullptr, nullptr},
     {},
     nullptr,
-    nullptr};
+    nullptr,
+    0};
 RONDO_BODY(squares) = {
     RONDO_BODY_VERSION,
     1,
@@ -334,4 +338,5 @@ RONDO_BODY(squares) = {
     {squaresForward, squaresInputGrad, squaresWeightGrad, nullptr, nullptr},
     {},
     nullptr,
-    nullptr};
+    nullptr,
+    0};

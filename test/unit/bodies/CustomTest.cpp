@@ -80,7 +80,8 @@ protected:
             {remember, remember, remember, nullptr, nullptr},
             {},
             nullptr,
-            nullptr};
+            nullptr,
+            0};
     layer.name = "mix";
     layer.kind = LayerKind::Custom;
     layer.activationBytes = 192;

@@ -198,6 +198,9 @@ TEST(Documents, Faults) {
             "documents of token files end with token 50256, which is outside "
             "the model's vocabulary of 100: give another --end-token");
   EXPECT_EQ(errorOf({tokens.path}, 0, 100, 0), "");
+  EXPECT_EQ(errorOf({"images.safetensors"}, 0, 256),
+            "data 'images.safetensors' has samples of streams, no documents: "
+            "give text or llm.c tokens (.bin)");
   EXPECT_EQ(errorOf({letter.path}, 0, 256),
             "the data has only 1 tokens, 1 of them for training; a sample "
             "needs 2: give more data or another --held-out");
