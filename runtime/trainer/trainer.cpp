@@ -154,7 +154,7 @@ bool Trainer::holdsStage(int32_t stage) const {
   return false;
 }
 
-static int64_t numTokens(const DocumentsDesc &documents) {
+static int64_t tokensIn(const DocumentsDesc &documents) {
   return documents.starts[documents.count];
 }
 
@@ -164,7 +164,7 @@ int64_t Trainer::tokensOf(const ProgramDesc &program) const {
   if (documentsOf(program, 0)) {
     int64_t tokens = 0;
     for (int32_t i = 0; i < program.microbatches; ++i)
-      tokens += numTokens(*documentsOf(program, i));
+      tokens += tokensIn(*documentsOf(program, i));
     return tokens;
   }
   const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
