@@ -161,8 +161,10 @@ Exporter exchange::primusExporter() {
           "a class of Primus' map of schedules with this schedule (not tried "
           "with Primus)",
           {Part::Schedule},
-          {"fuse", "backward", "ascending"},
+          {"fuse", "backward", "ascending", "pad"},
           write,
           /*hasWindows=*/false,
-          "Primus' schedules"};
+          "Primus' schedules",
+          /*hasCopies=*/false,
+          UnevenForm::Any};
 }
