@@ -246,6 +246,19 @@ TEST(Uneven, FamiliesWaitForMemory) {
     }
 }
 
+TEST(Uneven, MessagesOfALinkTakeTurns) {
+  Problem problem = twoRanks({1, 1}, noMemoryCap);
+  problem.link = {0, 1000};
+  // The second message leaves after 20 ns, and its way back takes 13 ns.
+  problem.setUneven({}, {10, 9, 10, 9});
+  int64_t best = 0;
+  for (const BoundArgument &argument : boundArguments())
+    if (!argument.isOfShards)
+      best = std::max(best, provenBy(argument, problem, 1000));
+  EXPECT_EQ(best, 33);
+  EXPECT_GE(objectiveOfSearch(problem, OrderClass::WPerm), 33);
+}
+
 TEST(Uneven, NoScheduleIsBelowABound) {
   int compared = 0;
   for (int seed = 0; seed < caseCount(400); ++seed) {
