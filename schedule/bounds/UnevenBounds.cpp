@@ -170,10 +170,10 @@ static int64_t jacksonOfLinks(const Paths &paths) {
     for (int32_t o = graph.outputBegin[t]; o < graph.outputBegin[t + 1]; ++o)
       if (const TaskOutput &output = graph.outputs[o];
           output.link >= 0 && output.occupancyNs > 0)
-        byLink[output.link].push_back({paths.heads[t] + graph.ns[t],
-                                       output.latencyNs + graph.ns[output.to] +
-                                           paths.tails[output.to],
-                                       output.occupancyNs});
+        byLink[output.link].push_back(
+            {paths.heads[t] + graph.ns[t],
+             output.latencyNs + graph.ns[output.to] + paths.tails[output.to],
+             output.occupancyNs});
   int64_t best = 0;
   PreemptiveBound machine;
   for (const std::vector<Message> &messages : byLink) {

@@ -7,6 +7,7 @@
 #include "schedule/search/ListSearch.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/UnevenAnnealing.h"
+#include "schedule/simulate/Objective.h"
 #include "schedule/uneven/Construct.h"
 
 #include <algorithm>
@@ -266,6 +267,11 @@ private:
   void searchOrders(const TaskGraph &graph, OrderClass orders,
                     const Left &left) {
     Annealing annealing(graph, orders, options.seed, budget);
+    if (!problem.nics.empty())
+      annealing.exactNs = [&](const RankLists &lists) {
+        return objectiveOf(problem,
+                           simulate(problem, toSchedule(graph, lists)));
+      };
     auto note = [&](const RankLists &lists, int64_t ns, const char *origin) {
       if (ns < objective())
         ns = offer(graph, orders, lists, origin);
