@@ -26,6 +26,7 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import Callable
 
 import torch
 
@@ -94,27 +95,35 @@ pipe.schedule @one of @step family<"1f1b">
 # ---- one block ---------------------------------------------------------------------
 
 
-def stage_time(program: pathlib.Path, folder: pathlib.Path) -> dict[str, float]:
+def stage_time(program: pathlib.Path, folder: pathlib.Path, data: pathlib.Path | None = None) -> dict[str, float]:
     """F, I and W of the first stage in ms, as --profile measures them."""
     costs = folder / "costs.json"
-    subprocess.run([program, "--profile", costs, "--iterations", "6", "--threads", "1", *data_of(folder)], check=True,
-                   capture_output=True, env=ENVIRONMENT)
+    subprocess.run([program, "--profile", costs, "--iterations", "6", "--threads", "1",
+                    *(["--data", data] if data else data_of(folder))], check=True, capture_output=True, env=ENVIRONMENT)
     stage = json.loads(costs.read_text())["stages"][0]
     return {kind: stage[f"{kind}_ns"] / 1e6 for kind in ("forward", "input_grad", "weight_grad")}
 
 
-def times_in_torch(blocks: int, compiles: bool) -> list[float]:
-    """Milliseconds of processor time of the model's forward and backward."""
+def time_in_torch(
+    layers: dict[str, torch.nn.Module], call: Callable[[], torch.Tensor], compiles: bool
+) -> float:
+    """Median milliseconds of processor time of a loss and its gradients."""
     torch.set_num_threads(1)
-    model = torch.nn.Sequential(*models.gpt(WIDTH, HEADS, blocks).values())
-    call = torch.compile(model) if compiles else model
-    tokens = example()
+    torch.compiler.reset()
+    compute = torch.compile(call) if compiles else call
+    parameters = [p for p in torch.nn.ModuleDict(layers).parameters() if p.requires_grad]
     times = []
     for _ in range(40):
         begin = time.thread_time()
-        torch.autograd.grad(models.loss(call(tokens), tokens), list(model.parameters()))
+        torch.autograd.grad(compute(), parameters, allow_unused=True)
         times.append(1e3 * (time.thread_time() - begin))
-    return times[10:]
+    return statistics.median(times[10:])
+
+
+def gpt_in_torch(blocks: int, compiles: bool) -> float:
+    layers, tokens = models.gpt(WIDTH, HEADS, blocks), example()
+    model = torch.nn.Sequential(*layers.values())
+    return time_in_torch(layers, lambda: models.loss(model(tokens), tokens), compiles)
 
 
 def compare_blocks(folder: pathlib.Path, blocks: int, runs: int) -> None:
@@ -130,8 +139,8 @@ def compare_blocks(folder: pathlib.Path, blocks: int, runs: int) -> None:
     for _ in range(runs):
         for name, program in programs.items():
             tables[name].append(stage_time(program, folder))
-        wholes["torch.compile"].append(statistics.median(times_in_torch(blocks, True)))
-        wholes["eager"].append(statistics.median(times_in_torch(blocks, False)))
+        wholes["torch.compile"].append(gpt_in_torch(blocks, True))
+        wholes["eager"].append(gpt_in_torch(blocks, False))
     print(f"{blocks} blocks, embedding and head, one micro-batch, ms: F, I, W, together")
     sums = {}
     for name, table in tables.items():

@@ -9,6 +9,10 @@ import torch.nn.functional as functional
 from torch import nn
 
 WIDTH, TOKENS, HEADS = 32, 32, 4
+#: The width inside feed-forward layers, and inside each expert.
+INNER, EXPERT = 64, 48
+#: The sides of a square patch of images.
+PATCH = 8
 
 
 class Image(nn.Module):
@@ -75,7 +79,7 @@ class Bert(nn.Module):
         from transformers.models.bert.modeling_bert import BertLayer
 
         config = BertConfig(
-            hidden_size=WIDTH, num_attention_heads=HEADS, intermediate_size=64,
+            hidden_size=WIDTH, num_attention_heads=HEADS, intermediate_size=INNER,
             hidden_dropout_prob=0, attention_probs_dropout_prob=0,
             attn_implementation="sdpa",
         )  # fmt: skip
@@ -96,7 +100,7 @@ def vit_config() -> object:
     from transformers import ViTConfig
 
     return ViTConfig(
-        hidden_size=WIDTH, num_attention_heads=HEADS, intermediate_size=64,
+        hidden_size=WIDTH, num_attention_heads=HEADS, intermediate_size=INNER,
         image_size=(8, 16), patch_size=2, num_channels=8, hidden_dropout_prob=0,
         attention_probs_dropout_prob=0, attn_implementation="sdpa",
     )  # fmt: skip
@@ -165,8 +169,8 @@ def vit_of_images() -> dict[str, nn.Module]:
     from transformers.models.vit import modeling_vit
 
     config = ViTConfig(
-        hidden_size=WIDTH, num_attention_heads=HEADS, intermediate_size=64,
-        image_size=32, patch_size=8, num_channels=3, hidden_dropout_prob=0,
+        hidden_size=WIDTH, num_attention_heads=HEADS, intermediate_size=INNER,
+        image_size=PICTURE[1], patch_size=PATCH, num_channels=3, hidden_dropout_prob=0,
         attention_probs_dropout_prob=0, attn_implementation="sdpa",
     )  # fmt: skip
     return {
@@ -221,13 +225,13 @@ def experts(kind: str, how: str) -> nn.Module:
     }
     if kind == "mixtral":
         config = transformers.MixtralConfig(
-            intermediate_size=48, num_local_experts=4, **sizes
+            intermediate_size=EXPERT, num_local_experts=4, **sizes
         )
         layer = modeling_mixtral.MixtralDecoderLayer(config, 0)
         rotary = modeling_mixtral.MixtralRotaryEmbedding(config)
     else:
         config = transformers.Qwen3MoeConfig(
-            moe_intermediate_size=48, num_experts=4, num_experts_per_tok=2, head_dim=8,
+            moe_intermediate_size=EXPERT, num_experts=4, num_experts_per_tok=2, head_dim=8,
             **sizes,
         )  # fmt: skip
         layer = modeling_qwen3_moe.Qwen3MoeDecoderLayer(config, 0)
@@ -286,7 +290,7 @@ class Recurrent(nn.Module):
 
 def encoder(dropout: float = 0) -> nn.Module:
     return nn.TransformerEncoderLayer(
-        WIDTH, HEADS, 64, dropout=dropout, batch_first=True, norm_first=True
+        WIDTH, HEADS, INNER, dropout=dropout, batch_first=True, norm_first=True
     )
 
 
@@ -296,7 +300,7 @@ class Decoder(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.layer = nn.TransformerDecoderLayer(
-            WIDTH, HEADS, 64, dropout=0, batch_first=True, norm_first=True, bias=False
+            WIDTH, HEADS, INNER, dropout=0, batch_first=True, norm_first=True, bias=False
         )
         mask = nn.Transformer.generate_square_subsequent_mask(TOKENS)
         self.register_buffer("mask", mask, persistent=False)

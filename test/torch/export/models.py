@@ -104,14 +104,14 @@ class Normalised(nn.Module):
         return self.head(self.norm(x))
 
 
-def of_transformers(kind: str) -> dict[str, nn.Module]:
+def of_transformers(kind: str, width: int = 64, inner: int = 160) -> dict[str, nn.Module]:
     """Llama or Qwen3 with grouped queries, as transformers has them."""
     import transformers
 
     sizes = {
         "vocab_size": VOCAB,
-        "hidden_size": 64,
-        "intermediate_size": 160,
+        "hidden_size": width,
+        "intermediate_size": inner,
         "num_hidden_layers": 3,
         "num_attention_heads": 4,
         "num_key_value_heads": 2,
@@ -124,10 +124,10 @@ def of_transformers(kind: str) -> dict[str, nn.Module]:
         whole = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes))
     else:
         whole = transformers.Qwen3ForCausalLM(
-            transformers.Qwen3Config(head_dim=16, **sizes)
+            transformers.Qwen3Config(head_dim=width // 4, **sizes)
         )
     positions = torch.arange(TOKENS)[None]
-    cos, sin = whole.model.rotary_emb(torch.zeros(1, TOKENS, 64), positions)
+    cos, sin = whole.model.rotary_emb(torch.zeros(1, TOKENS, width), positions)
     return {
         "embedding": whole.model.embed_tokens,
         **{
