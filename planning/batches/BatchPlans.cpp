@@ -78,9 +78,12 @@ std::optional<Fault> checkLayers(const Problem &layers) {
                      : mayCopy                        ? "copies to the host"
                                                       : nullptr;
   if (what)
-    return makeFault<FaultKind::LayersWithout>(what);
+    return makeFault<FaultKind::PlanRefused>(
+        std::string("the layers have ") + what +
+        "; cuts over batches have one stage on each rank, without " + what);
   if (!layers.isChain())
-    return makeFault<FaultKind::LayersOfNoChain>();
+    return makeFault<FaultKind::PlanRefused>(
+        "the layers are no chain, in which each feeds the next alone");
   return std::nullopt;
 }
 
