@@ -3,6 +3,7 @@
 
 #include "formats/exchange/Adapt.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 using namespace rondo;
@@ -93,6 +94,21 @@ std::optional<Fault> exchange::needOneOrder(const ExchangedSchedule &schedule) {
   return std::nullopt;
 }
 
+/// The problem whose micro-batch newName[i] is micro-batch i.
+static void renameMicrobatches(Problem &problem,
+                               llvm::ArrayRef<int64_t> newName) {
+  const int64_t count = problem.microbatches;
+  const auto rename = [&](auto &table) {
+    auto renamed = table;
+    for (size_t row = 0; row < table.size(); row += count)
+      for (int64_t i = 0; i < count; ++i)
+        renamed[row + newName[i]] = table[row + i];
+    table = std::move(renamed);
+  };
+  rename(problem.unevenCosts);
+  rename(problem.unevenBytes);
+}
+
 void exchange::renameToAscend(ExchangedSchedule &schedule,
                               std::vector<std::string> &notes) {
   const int32_t last = schedule.problem.numStages() - 1;
@@ -125,6 +141,20 @@ void exchange::renameToAscend(ExchangedSchedule &schedule,
   for (auto &[one, other] : schedule.overlap) {
     one = rename(one);
     other = rename(other);
+  }
+  if (schedule.problem.isUneven()) {
+    renameMicrobatches(schedule.problem, newName);
+    std::vector<int64_t> given(newName.size());
+    for (auto [old, renamedTo] : llvm::enumerate(newName))
+      given[renamedTo] = int64_t(old);
+    std::string list;
+    for (int64_t microbatch : given)
+      list += (list.empty() ? "" : " ") + std::to_string(microbatch);
+    notes.push_back("micro-batches renamed, so that the last stage takes them "
+                    "in ascending order; the data loader must give those of "
+                    "the problem in the order " +
+                    list);
+    return;
   }
   notes.push_back(
       "micro-batches renamed, so that the last stage takes them in ascending "

@@ -48,8 +48,18 @@ std::optional<Fault> changeBackwards(ExchangedSchedule &schedule,
 /// Makes the second task of a pair a B if the I that it was has become one.
 void renamePairs(ExchangedSchedule &schedule);
 
-/// Renames the micro-batches, which are alike, so that the forwards of the last
-/// stage ascend.
+/// Fails if messages of an edge differ by micro-batch, which a format with
+/// UnevenForm::EqualMessages cannot state.
+std::optional<Fault> needEqualMessages(const Problem &problem, const char *who);
+
+/// Gives every micro-batch the longest times, and the bytes of the largest one.
+/// The note has the predicted times. Fails if the schedule would then break a
+/// rule, such as a cap on memory.
+std::optional<Fault> padMicrobatches(ExchangedSchedule &schedule,
+                                     std::vector<std::string> &notes);
+
+/// Renames the micro-batches so that the forwards of the last stage ascend. If
+/// they differ, the note has the order in which the data loader must give them.
 void renameToAscend(ExchangedSchedule &schedule,
                     std::vector<std::string> &notes);
 

@@ -107,6 +107,14 @@ struct ExportOptions {
   std::string csvPath = "schedule.csv";
 };
 
+/// Micro-batches that differ in a format of another tool.
+enum class UnevenForm : uint8_t {
+  /// Times and bytes in memory may differ; all messages of an edge have one
+  /// size.
+  EqualMessages,
+  Any,
+};
+
 /// A format that is written.
 struct Exporter {
   const char *name;
@@ -131,6 +139,9 @@ struct Exporter {
   const char *who = nullptr;
   /// It has copies to hosts (SAVE, LOAD).
   bool hasCopies = false;
+  UnevenForm uneven = UnevenForm::EqualMessages;
+  /// Micro-batches are numbered in the order of the last stage's forwards.
+  bool ascends = false;
 };
 
 struct ImportOptions {

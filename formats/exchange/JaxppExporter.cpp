@@ -132,7 +132,7 @@ Exporter exchange::jaxppExporter() {
           "py",
           "a class of JaxPP with this schedule",
           {Part::Schedule},
-          {"fuse", "backward", "ascending"},
+          {"fuse", "backward", "ascending", "pad"},
           write,
           /*hasWindows=*/false,
           "JaxPP's schedules"};

@@ -128,6 +128,18 @@ std::optional<Fault> writeRecompute(const ExchangedSchedule &schedule,
   return std::nullopt;
 }
 
+void noteUneven(const Problem &problem, std::vector<std::string> &notes) {
+  if (!problem.isUneven())
+    return;
+  if (!problem.unevenBytes.empty())
+    notes.push_back("messages differ by micro-batch: set variable_seq_lengths "
+                    "in Megatron-LM's configuration, and --seq-length to the "
+                    "longest micro-batch");
+  notes.push_back("micro-batches differ: without --calculate-per-token-loss "
+                  "Megatron-LM weighs each micro-batch equally, whatever its "
+                  "number of tokens");
+}
+
 std::optional<Fault> write(const ExchangedSchedule &given,
                            const ExportOptions &, llvm::raw_ostream &os,
                            std::vector<std::string> &notes) {
@@ -180,6 +192,7 @@ std::optional<Fault> write(const ExchangedSchedule &given,
   else
     notes.push_back("--global-batch-size is " + std::to_string(microbatches) +
                     " times --micro-batch-size, times the data-parallel size");
+  noteUneven(problem, notes);
   if (std::optional<Fault> fault = writeState(given, os))
     return fault;
   return writeRecompute(given, os, notes);
@@ -231,10 +244,13 @@ Exporter exchange::megatronExporter() {
           "txt",
           "the flags of Megatron-LM that give this schedule, where it has it",
           {Part::Schedule},
-          {},
+          {"pad"},
           write,
           /*hasWindows=*/false,
-          "Megatron-LM's schedules"};
+          "Megatron-LM's schedules",
+          /*hasCopies=*/false,
+          UnevenForm::Any,
+          /*ascends=*/true};
 }
 
 Exporter exchange::megatronLayoutExporter() {
@@ -243,5 +259,9 @@ Exporter exchange::megatronLayoutExporter() {
           "the stages' layers as --pipeline-model-parallel-layout takes them",
           {Part::Layers},
           {},
-          writeLayout};
+          writeLayout,
+          /*hasWindows=*/false,
+          /*who=*/nullptr,
+          /*hasCopies=*/false,
+          UnevenForm::Any};
 }

@@ -432,7 +432,15 @@ exchange::onePipeline(const ExchangedSchedule &given, const char *who,
                 " drain the pipeline in each: export a schedule of one "
                 "iteration");
   ExchangedSchedule one = given;
-  if (given.problem.replicas.isReplicated()) {
+  const bool isReplicated = given.problem.replicas.isReplicated();
+  if (given.problem.isUneven() &&
+      (isReplicated || hasRecomputation(given.problem)))
+    return fail("micro-batches differ, and stages " +
+                Twine(isReplicated ? "have replicas" : "recompute") + "; " +
+                who + " have neither: give a problem " +
+                (isReplicated ? "of one replica" : "without recomputation") +
+                ", or equal micro-batches");
+  if (isReplicated) {
     Result<Pipelines> pipelines = findPipelines(given.problem, who);
     if (!pipelines)
       return pipelines.fault();

@@ -303,9 +303,10 @@ Exporter exchange::primusExporter() {
           "a class of Primus' map of schedules with this schedule (not tried "
           "with Primus)",
           {Part::Schedule},
-          {"fuse", "backward", "ascending"},
+          {"fuse", "backward", "ascending", "pad"},
           write,
           /*hasWindows=*/false,
           "Primus' schedules",
-          /*hasCopies=*/true};
+          /*hasCopies=*/true,
+          UnevenForm::Any};
 }

@@ -30,5 +30,6 @@ Exporter exchange::rondoScheduleExporter() {
           write,
           /*hasWindows=*/true,
           /*who=*/nullptr,
-          /*hasCopies=*/true};
+          /*hasCopies=*/true,
+          UnevenForm::Any};
 }

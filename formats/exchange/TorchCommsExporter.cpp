@@ -265,8 +265,11 @@ Exporter exchange::torchCommsExporter() {
           "PyTorch's CSV with messages, reductions and waits "
           "(compute_comms), for one version",
           {Part::Schedule},
-          {"fuse", "backward", "ascending", "messages", "torch"},
+          {"fuse", "backward", "ascending", "pad", "messages", "torch"},
           write,
           /*hasWindows=*/false,
-          "PyTorch's schedules"};
+          "PyTorch's schedules",
+          /*hasCopies=*/false,
+          UnevenForm::EqualMessages,
+          /*ascends=*/true};
 }

@@ -24,8 +24,11 @@ Exporter exchange::torchCsvExporter() {
           "PyTorch's CSV of tasks, which _PipelineScheduleRuntime and "
           "torchtitan load (compute_only)",
           {Part::Schedule},
-          {"fuse", "backward", "ascending", "torch"},
+          {"fuse", "backward", "ascending", "pad", "torch"},
           write,
           /*hasWindows=*/false,
-          "PyTorch's schedules"};
+          "PyTorch's schedules",
+          /*hasCopies=*/false,
+          UnevenForm::EqualMessages,
+          /*ascends=*/true};
 }

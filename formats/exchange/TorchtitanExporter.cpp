@@ -204,8 +204,11 @@ Exporter exchange::torchtitanExporter() {
           "txt",
           "the command-line options of torchtitan that go with a CSV of tasks",
           {Part::Schedule},
-          {"csv"},
+          {"csv", "pad"},
           write,
           /*hasWindows=*/false,
-          "torchtitan's schedules"};
+          "torchtitan's schedules",
+          /*hasCopies=*/false,
+          UnevenForm::EqualMessages,
+          /*ascends=*/true};
 }

@@ -111,7 +111,9 @@ def _call(arguments: list[str], folder: str, warns: bool = False) -> str:
 def _options(**given: object) -> list[str]:
     found = []
     for name, value in given.items():
-        if value is not None:
+        if value is True:
+            found.append(f"--{name.replace('_', '-')}")
+        elif value is not None and value is not False:
             found += [f"--{name.replace('_', '-')}", str(value)]
     return found
 
@@ -231,8 +233,8 @@ def export(
     **options: object,
 ) -> str:
     """The text that `rondo export KIND` makes of a schedule, such as "torch-csv".
-    With `output` that file is written too; options are those of the command. Of a
-    problem with replicas, sharded state or recomputation it is the order of one
+    With `output` that file is written too; options are those of the command, True
+    for a switch such as `pad`. Of a problem with replicas, sharded state or recomputation it is the order of one
     pipeline, and warnings say what was left out."""
     found = _problem_of(schedule, problem)
     with tempfile.TemporaryDirectory(prefix="rondo-") as folder:

@@ -77,6 +77,19 @@ class Schedule:
     version: int = 1
     of: Problem | None = dataclasses.field(default=None, compare=False, repr=False)
 
+    def data_order(self) -> list[int]:
+        """The micro-batches of the problem in the order of the last stage's forwards.
+        If micro-batches differ, PyTorch and Megatron-LM take them in this order."""
+        forwards = [
+            (int(stage), int(microbatch))
+            for rank in self.ranks
+            for task in rank
+            for stage, kind, microbatch in [str(task).partition("F")]
+            if kind and stage.isdigit() and microbatch.isdigit()
+        ]
+        last = max((stage for stage, _ in forwards), default=0)
+        return [microbatch for stage, microbatch in forwards if stage == last]
+
     @staticmethod
     def from_value(value: Any) -> Schedule:
         """A schedule of a JSON object. Raises FormatError."""

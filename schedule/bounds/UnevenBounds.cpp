@@ -159,6 +159,32 @@ int64_t rondo::unevenCriticalPath(const Problem &problem) {
   return best;
 }
 
+/// A link carries one message at a time, from the end of its producer on.
+static int64_t jacksonOfLinks(const Paths &paths) {
+  const TaskGraph &graph = paths.graph;
+  struct Message {
+    int64_t head, tail, ns;
+  };
+  std::vector<std::vector<Message>> byLink(graph.links);
+  for (TaskId t = 0; t < graph.size(); ++t)
+    for (int32_t o = graph.outputBegin[t]; o < graph.outputBegin[t + 1]; ++o)
+      if (const TaskOutput &output = graph.outputs[o];
+          output.link >= 0 && output.occupancyNs > 0)
+        byLink[output.link].push_back(
+            {paths.heads[t] + graph.ns[t],
+             output.latencyNs + graph.ns[output.to] + paths.tails[output.to],
+             output.occupancyNs});
+  int64_t best = 0;
+  PreemptiveBound machine;
+  for (const std::vector<Message> &messages : byLink) {
+    machine.clear();
+    for (const Message &message : messages)
+      machine.add(&message.head, &message.tail, message.ns, 0, 1);
+    best = machine.run(0, best);
+  }
+  return best;
+}
+
 int64_t rondo::unevenJackson(const Problem &problem) {
   const auto paths = pathsOf(problem);
   int64_t best = 0;
@@ -174,7 +200,7 @@ int64_t rondo::unevenJackson(const Problem &problem) {
     });
     best = machine.run(0, best);
   }
-  return best;
+  return std::max(best, jacksonOfLinks(*paths));
 }
 
 int64_t rondo::unevenMemory(const Problem &problem) {

@@ -18,8 +18,8 @@ namespace rondo {
 int64_t unevenRankWork(const Problem &problem);
 /// LB2: the longest path of any micro-batch.
 int64_t unevenCriticalPath(const Problem &problem);
-/// LB3: Jackson's preemptive schedule of a rank's tasks, each with its own
-/// head, time and tail.
+/// LB3: Jackson's preemptive schedule of the tasks of a rank or the messages of
+/// a link, each with its own head, time and tail.
 int64_t unevenJackson(const Problem &problem);
 /// LB4: each micro-batch holds its bytes from F to W, which takes at least its
 /// path to the last stage and back. All of that fits under the cap for as long

@@ -12,6 +12,8 @@
 
 using namespace rondo;
 
+/// Work of a simulation, per task.
+static constexpr int64_t stepsOfSimulation = 4;
 /// The last temperature, as a part of the first.
 static constexpr double coldest = 0.02;
 /// One of movesPerOrder moves exchanges micro-batches, and `movesAnywhere` of
@@ -162,10 +164,18 @@ void Annealing::restore() {
             current.rank(changedRank));
 }
 
+int64_t Annealing::timeUpTo(const RankLists &lists, double limit) {
+  const int64_t ns = timer.run(lists);
+  if (!exactNs || ns == infinite || double(ns) > limit)
+    return ns;
+  budget.use(stepsOfSimulation * static_cast<int64_t>(lists.tasks.size()));
+  return exactNs(lists);
+}
+
 int64_t Annealing::run(RankLists &lists, int64_t bound, int64_t tasks,
                        double hot) {
   current = kept = best = lists;
-  int64_t value = timer.run(current), bestValue = value;
+  int64_t value = timeUpTo(current, double(infinite)), bestValue = value;
   path = timer.criticalPath(current);
   const int64_t begin = budget.tasksUsed();
   const auto size = static_cast<int64_t>(current.tasks.size());
@@ -180,9 +190,9 @@ int64_t Annealing::run(RankLists &lists, int64_t bound, int64_t tasks,
       continue;
     }
     budget.use(size);
-    const int64_t found = timer.run(current);
     const double threshold =
         double(value) - temperature * std::log(random.unit() + 1e-300);
+    const int64_t found = timeUpTo(current, threshold);
     if (found == infinite || double(found) > threshold) {
       restore();
       continue;

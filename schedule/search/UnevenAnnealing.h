@@ -24,11 +24,15 @@ public:
   /// Called with lists that are better than all before, and their objective.
   std::function<void(const RankLists &, int64_t)> onBetter;
 
+  /// The objective if it may exceed what the timer finds, which is then a lower
+  /// bound: with NICs. Empty: the timer is exact.
+  std::function<int64_t(const RankLists &)> exactNs;
+
   /// Whether lists have been made legal; `lists` is then that, else unchanged.
   bool legalize(RankLists &lists, Overflow overflow);
   int64_t timeOf(const RankLists &lists) {
     budget.use(static_cast<int64_t>(lists.tasks.size()));
-    return timer.run(lists);
+    return timeUpTo(lists, double(infinite));
   }
 
   /// Anneals from `lists` on, with `tasks` tasks of work, until the objective
@@ -37,6 +41,8 @@ public:
   int64_t run(RankLists &lists, int64_t bound, int64_t tasks, double hot);
 
 private:
+  /// The objective, or more than `limit` if it exceeds that.
+  int64_t timeUpTo(const RankLists &lists, double limit);
   bool change();
   bool changeOrder();
   bool shift(int32_t rank, int32_t from, int32_t to);

@@ -7,9 +7,11 @@
 #include "schedule/search/ListSearch.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/UnevenAnnealing.h"
+#include "schedule/simulate/Objective.h"
 #include "schedule/uneven/Construct.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace rondo;
 
@@ -26,10 +28,16 @@ constexpr size_t maxStarts = 24, keptStarts = 4;
 /// A round of all starts takes 1/partsForStarts of what is left; later rounds
 /// take 1/partsForRound each.
 constexpr int64_t partsForStarts = 3, partsForRound = 8;
-/// Work of the shortest round, per task.
-constexpr int64_t minRound = 4000;
-/// Temperatures as parts of the objective: of starts and of later rounds.
-constexpr double hotStart = 0.02, hotRound = 0.01;
+/// Work of the shortest round, per task, and of the first of a start.
+constexpr int64_t minRound = 4000, minFirstRound = 1000;
+/// Work of a construction, per task.
+constexpr int64_t stepsOfConstruction = 4;
+/// If less than this times the square of the number of tasks is left, half of
+/// it improves orders by constructions: moves of single tasks would be too few.
+constexpr int64_t movesPerTask = 300;
+/// Temperatures as parts of the objective: of starts, of later rounds and of
+/// orders.
+constexpr double hotStart = 0.02, hotRound = 0.01, hotOrder = 0.003;
 
 using Start = ListStart<RankLists>;
 
@@ -143,41 +151,127 @@ private:
     return order;
   }
 
+  /// Lists that a rule constructs for an order.
+  struct Construction {
+    std::vector<int32_t> order;
+    ConstructRule rule;
+    Start start;
+  };
+
+  Construction constructed(const TaskGraph &graph, OrderClass orders,
+                           Annealing &annealing, std::vector<int32_t> order,
+                           const ConstructRule &rule) {
+    Construction made{std::move(order), rule, {}};
+    budget.use(stepsOfConstruction * graph.numListed());
+    if (construct(graph, rule, orders, made.order, made.start.lists) &&
+        annealing.legalize(made.start.lists, Overflow::Defer))
+      made.start.ns = annealing.timeOf(made.start.lists);
+    return made;
+  }
+
+  /// Random but for the direction that goes first.
+  ConstructRule randomRule(const TaskGraph &graph) {
+    ConstructRule rule;
+    rule.weightGrad = static_cast<ConstructRule::WeightGrad>(random.below(3));
+    if (random.below(2) == 0)
+      rule.inFlight = static_cast<int32_t>(1 + random.below(2 * graph.ranks));
+    return rule;
+  }
+
+  /// Anneals the order of micro-batches and the rule of construction with
+  /// `tasks` tasks of work; adds lists that are better than all before.
+  void annealOrders(const TaskGraph &graph, OrderClass orders,
+                    Annealing &annealing, Construction current, int64_t tasks,
+                    std::vector<Start> &starts) {
+    const int64_t begin = budget.tasksUsed(), count = graph.microbatches;
+    const double hot = hotOrder * double(current.start.ns);
+    int64_t best = current.start.ns, used = 0;
+    while (used < tasks && !isDone()) {
+      std::vector<int32_t> order = current.order;
+      ConstructRule rule = current.rule;
+      const int64_t a = random.below(count), b = random.below(count);
+      if (random.below(8) == 0) {
+        rule = randomRule(graph);
+        rule.isBackwardFirst = random.below(4) > 0;
+        rule.isTapered = random.below(2) > 0;
+      } else if (random.below(2) == 0) {
+        std::swap(order[a], order[b]);
+      } else if (a < b) {
+        std::rotate(order.begin() + a, order.begin() + a + 1,
+                    order.begin() + b + 1);
+      } else {
+        std::rotate(order.begin() + b, order.begin() + a,
+                    order.begin() + a + 1);
+      }
+      Construction next =
+          constructed(graph, orders, annealing, std::move(order), rule);
+      used = budget.tasksUsed() - begin;
+      const double temperature = hot * (1 - double(used) / double(tasks));
+      if (next.start.ns == infinite ||
+          double(next.start.ns) >
+              double(current.start.ns) -
+                  temperature * std::log(random.unit() + 1e-300))
+        continue;
+      current = std::move(next);
+      if (current.start.ns >= best)
+        continue;
+      best = current.start.ns;
+      insertStart(starts, current.start, maxStarts);
+    }
+  }
+
   /// Lists by all rules and orders, best first, with different objectives.
   std::vector<Start> makeStarts(const TaskGraph &graph, OrderClass orders,
-                                Annealing &annealing) {
+                                Annealing &annealing, const Left &left) {
     std::vector<Start> starts;
-    auto add = [&](RankLists lists) {
-      if (!annealing.legalize(lists, Overflow::Defer))
-        return;
-      const int64_t ns = annealing.timeOf(lists);
-      insertStart(starts, {std::move(lists), ns}, maxStarts);
-    };
+    Construction best;
+    const int64_t size = graph.numListed();
+    const bool isLarge = left() / size < movesPerTask * size;
     using WeightGrad = ConstructRule::WeightGrad;
     for (const std::vector<int32_t> &order : ordersToTry(orders))
       for (WeightGrad weightGrad :
            {WeightGrad::Fills, WeightGrad::Waits, WeightGrad::Follows})
-        for (int32_t inFlight : {1 << 30, graph.ranks}) {
+        for (const auto &[inFlight, isTapered] : {std::pair(1 << 30, false),
+                                                  {graph.ranks, false},
+                                                  {graph.ranks, true}}) {
+          if (isTapered && !isLarge)
+            continue;
           if (!starts.empty() && budget.isSpent(graph.numListed()))
             return starts;
-          RankLists lists;
-          budget.use(4 * graph.numListed());
-          if (construct(graph, {weightGrad, true, inFlight}, orders, order,
-                        lists))
-            add(std::move(lists));
-          else
-            lists = {};
+          Construction made =
+              constructed(graph, orders, annealing, order,
+                          {weightGrad, true, inFlight, isTapered});
+          if (made.start.ns < best.start.ns)
+            best = made;
+          insertStart(starts, std::move(made.start), maxStarts);
         }
-    RankLists lists;
-    constructOneByOne(graph, orderByLength(problem, LengthOrder::Given), lists);
-    if (starts.empty())
-      add(std::move(lists));
+    if (starts.empty()) {
+      RankLists lists;
+      constructOneByOne(graph, orderByLength(problem, LengthOrder::Given),
+                        lists);
+      if (annealing.legalize(lists, Overflow::Defer)) {
+        const int64_t ns = annealing.timeOf(lists);
+        starts.push_back({std::move(lists), ns});
+      }
+    } else if (isLarge && !isOrderGiven(orders)) {
+      annealOrders(graph, orders, annealing, std::move(best), left() / 2,
+                   starts);
+    }
+    // Fewer starts if each would have too few moves.
+    const int64_t most = left() / partsForStarts / (minFirstRound * size);
+    if (isLarge && most < int64_t(starts.size()))
+      starts.resize(std::max<int64_t>(most, 1));
     return starts;
   }
 
   void searchOrders(const TaskGraph &graph, OrderClass orders,
                     const Left &left) {
     Annealing annealing(graph, orders, options.seed, budget);
+    if (!problem.nics.empty())
+      annealing.exactNs = [&](const RankLists &lists) {
+        return objectiveOf(problem,
+                           simulate(problem, toSchedule(graph, lists)));
+      };
     auto note = [&](const RankLists &lists, int64_t ns, const char *origin) {
       if (ns < objective())
         ns = offer(graph, orders, lists, origin);
@@ -187,7 +281,7 @@ private:
     annealing.onBetter = [&](const RankLists &lists, int64_t ns) {
       note(lists, ns, "annealing");
     };
-    std::vector<Start> starts = makeStarts(graph, orders, annealing);
+    std::vector<Start> starts = makeStarts(graph, orders, annealing, left);
     for (const Start &start : starts)
       note(start.lists, start.ns, "construction");
     const int64_t bound = result.bound.ns;
@@ -231,22 +325,12 @@ private:
   /// Lists of a random order and rule; `infinite` if these do not fit.
   Start freshStart(const TaskGraph &graph, OrderClass orders,
                    Annealing &annealing) {
-    const auto weightGrad =
-        static_cast<ConstructRule::WeightGrad>(random.below(3));
-    const int32_t inFlight =
-        random.below(2)
-            ? 1 << 30
-            : static_cast<int32_t>(1 + random.below(2 * graph.ranks));
-    Start start;
-    budget.use(4 * graph.numListed());
-    if (construct(graph, {weightGrad, random.below(4) > 0, inFlight}, orders,
-                  isOrderGiven(orders)
-                      ? orderByLength(problem, LengthOrder::Given)
-                      : randomOrder(),
-                  start.lists) &&
-        annealing.legalize(start.lists, Overflow::Defer))
-      start.ns = annealing.timeOf(start.lists);
-    return start;
+    ConstructRule rule = randomRule(graph);
+    std::vector<int32_t> order =
+        isOrderGiven(orders) ? orderByLength(problem, LengthOrder::Given)
+                             : randomOrder();
+    rule.isBackwardFirst = random.below(4) > 0;
+    return constructed(graph, orders, annealing, std::move(order), rule).start;
   }
 
   Random random;

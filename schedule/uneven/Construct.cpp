@@ -23,6 +23,7 @@ public:
   bool run() {
     for (int32_t r = 0; r < graph.ranks; ++r) {
       ranks[r].begun.resize(graph.microbatches);
+      ranks[r].most = mostInFlight(r);
       for (int32_t replica : graph.replicasOf[r])
         for (Task task : allTasks)
           for (int32_t i = 0; i < graph.microbatches; ++i)
@@ -32,12 +33,16 @@ public:
       // The rank whose next decision is the earliest.
       int32_t first = -1;
       int64_t firstNs = infinite;
-      for (int32_t r = 0; r < graph.ranks; ++r)
-        if (ranks[r].left > 0)
-          if (const int64_t ns = nextNs(r); ns < firstNs) {
-            firstNs = ns;
-            first = r;
-          }
+      for (int32_t r = 0; r < graph.ranks; ++r) {
+        Rank &rank = ranks[r];
+        if (rank.hasChanged)
+          rank.nextNs = nextNs(r);
+        rank.hasChanged = false;
+        if (rank.nextNs < firstNs) {
+          firstNs = rank.nextNs;
+          first = r;
+        }
+      }
       if (first < 0)
         break;
       ranks[first].clock = firstNs;
@@ -57,8 +62,10 @@ public:
 
 private:
   struct Rank {
-    int64_t clock = 0, held = 0, reserved = 0;
-    int32_t left = 0, inFlight = 0;
+    int64_t clock = 0, held = 0, reserved = 0, nextNs = infinite;
+    /// Whether `nextNs` is out of date.
+    bool hasChanged = true;
+    int32_t left = 0, inFlight = 0, most = 0;
     /// [micro-batch]: whether one of its F has run here.
     std::vector<uint8_t> begun;
     std::vector<TaskId> tasks;
@@ -66,6 +73,15 @@ private:
 
   bool isListed(TaskId t) const {
     return graph.exists[t] && !(graph.isFused && graph.taskOf(t) == Task::W);
+  }
+
+  int32_t mostInFlight(int32_t r) const {
+    if (!rule.isTapered || graph.replicasOf[r].empty())
+      return rule.inFlight;
+    // Replicas are numbered in the order of their stages.
+    const int64_t after = graph.replicas - graph.replicasOf[r].front();
+    return static_cast<int32_t>((rule.inFlight * after + graph.replicas - 1) /
+                                graph.replicas);
   }
 
   /// Bytes of all F of a micro-batch on a rank.
@@ -83,7 +99,7 @@ private:
       return rank.held + graph.takes[t] <= graph.caps[r];
     if (rank.begun[place.microbatch])
       return true; // reserved
-    return rank.inFlight < rule.inFlight &&
+    return rank.inFlight < rank.most &&
            rank.held + rank.reserved + forwardBytes(r, place.microbatch) <=
                graph.caps[r];
   }
@@ -96,7 +112,8 @@ private:
     return std::max(arrivalNs[t], ranks[graph.rankOf(t)].clock);
   }
 
-  /// Calls visit(task, earliest start) for each task that may be next.
+  /// Calls visit(task, earliest start) for each task that may be next. If it
+  /// returns true, other tasks of the same stage and kind are skipped.
   template <typename Visit> void forEach(int32_t r, const Visit &visit) const {
     for (int32_t replica : graph.replicasOf[r])
       for (Task task : allTasks) {
@@ -110,7 +127,8 @@ private:
             continue;
           if (fits(r, t))
             if (const int64_t ns = readyNs(t); ns < infinite)
-              visit(t, ns);
+              if (visit(t, ns))
+                break;
           if (isOrdered)
             break;
         }
@@ -119,7 +137,10 @@ private:
 
   int64_t nextNs(int32_t r) const {
     int64_t next = infinite;
-    forEach(r, [&](TaskId, int64_t ns) { next = std::min(next, ns); });
+    forEach(r, [&](TaskId, int64_t ns) {
+      next = std::min(next, ns);
+      return ns <= ranks[r].clock;
+    });
     return next;
   }
 
@@ -132,7 +153,7 @@ private:
       if (ns > now) {
         if (place.task != Task::W)
           arrival = std::min(arrival, ns);
-        return;
+        return false;
       }
       const bool isEager =
           rule.weightGrad == ConstructRule::WeightGrad::Follows;
@@ -146,6 +167,7 @@ private:
         best = t;
         bestRank = rank;
       }
+      return true;
     });
     if (best >= 0 && graph.taskOf(best) == Task::W && arrival < infinite &&
         rule.weightGrad == ConstructRule::WeightGrad::Waits &&
@@ -153,6 +175,7 @@ private:
       forEach(r, [&](TaskId t, int64_t ns) {
         if (ns == arrival && graph.taskOf(t) != Task::W)
           best = t;
+        return false;
       });
     return best;
   }
@@ -162,6 +185,7 @@ private:
     const TaskPlace &place = graph.places[t];
     const int64_t end = readyNs(t) + graph.ns[t];
     rank.clock = end;
+    rank.hasChanged = true;
     isDone[t] = true;
     --rank.left;
     rank.tasks.push_back(t);
@@ -192,6 +216,7 @@ private:
       }
       arrivalNs[output.to] = std::max(arrivalNs[output.to], arrival);
       --missing[output.to];
+      ranks[graph.rankOf(output.to)].hasChanged = true;
     }
   }
 

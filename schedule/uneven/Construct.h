@@ -23,6 +23,9 @@ struct ConstructRule {
   bool isBackwardFirst = true;
   /// At most this many micro-batches of a rank have run F but not I.
   int32_t inFlight = 1 << 30;
+  /// Whether `inFlight` is that of the first rank of a chain, and others have
+  /// fewer in proportion to the stages that follow.
+  bool isTapered = false;
 };
 
 /// Runs a clock: each rank that is free takes the task that the rule prefers of

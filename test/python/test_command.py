@@ -76,6 +76,33 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(rondo.RondoError, "--torch is '1.0'"):
             rondo.export("torch-csv", found, torch="1.0")
 
+    def test_micro_batches_that_differ(self):
+        table = rondo.Problem.from_value(
+            {
+                "format": "rondo-problem/2",
+                "name": "differ",
+                "microbatches": 3,
+                "sizes": [[4], [1], [1]],
+                "ranks": [{}, {}],
+                "stages": [
+                    {
+                        "replicas": [{"rank": rank}],
+                        "costs": {k: {"ns": {"per_size": [1]}} for k in "FIW"},
+                    }
+                    for rank in range(2)
+                ],
+                "edges": [{"from": 0, "to": 1, "bytes": {"per_size": [1]}}],
+                "link": {"latency_ns": 0, "bytes_per_us": None},
+            }
+        )
+        found = rondo.simulate(table, "1f1b:order=ascending")[0]
+        self.assertEqual(found.data_order(), [1, 2, 0])
+        self.assertEqual(rondo.simulate(problem(), "1f1b")[0].data_order(), [0, 1, 2, 3])
+        with self.assertRaisesRegex(rondo.RondoError, "--pad"):
+            rondo.export("torch-csv", found)
+        text = rondo.export("torch-csv", found, pad=True)
+        self.assertTrue(text.startswith("0F0,0F1,0B0"))
+
     def test_the_commands_words(self):
         with self.assertRaises(rondo.RondoError) as raised:
             rondo.simulate(problem(), "nope")

@@ -45,7 +45,7 @@ int readTorchVersion(const Arguments &arguments,
 int readProblem(const std::string &path, const std::string &name,
                 Problem &problem) {
   std::vector<Problem> problems;
-  if (int code = readProblems(path, problems))
+  if (int code = readProblems(path, problems, /*mayBeUneven=*/true))
     return code;
   if (name.empty()) {
     if (problems.size() != 1)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Nearest.h"
+#include "formats/exchange/Adapt.h"
 #include "formats/exchange/OnePipeline.h"
 #include "reports/Figures.h"
 #include "tools/driver/Commands.h"
@@ -178,6 +179,15 @@ int run(const Arguments &arguments) {
       return source.reportError(path, one.fault());
     schedule = std::move(*one);
   }
+  if (arguments.has("pad"))
+    if (std::optional<Fault> fault = exchange::padMicrobatches(schedule, notes))
+      return source.reportError(path, *fault);
+  if (exporter->uneven == exchange::UnevenForm::EqualMessages)
+    if (std::optional<Fault> fault =
+            exchange::needEqualMessages(schedule.problem, exporter->who))
+      return source.reportError(path, *fault);
+  if (schedule.problem.isUneven() && exporter->ascends)
+    exchange::renameToAscend(schedule, notes);
   if (std::optional<Fault> fault =
           exporter->write(schedule, options, os, notes))
     return source.reportError(path, *fault);

@@ -26,6 +26,10 @@ defm backward : Value<"backward", "B:STAGES",
 def ascending : Switch<"ascending",
   "rename micro-batches so that the forwards of every stage ascend; an error "
   "if no names do (torch-csv, torch-csv-comms, jaxpp, primus)">;
+def pad : Switch<"pad",
+  "give every micro-batch the largest size, for tools whose messages have fixed "
+  "shapes, and say how the predicted time changes (torch-csv, torch-csv-comms, "
+  "torchtitan, megatron, jaxpp, primus)">;
 defm messages : Choice<"messages", "rounds,early",
   "where messages are placed: in one order for all ranks, or as early as they "
   "can be sent if that is proved to end in one in-order queue a rank "

@@ -196,6 +196,8 @@ void reportWritten(const std::vector<ChainPlannerResult> &results,
 
 int run(const Arguments &arguments) {
   Interrupt interrupt;
+  if (arguments.has("layers") || arguments.has("batches"))
+    return planBatches(arguments);
   if (!arguments.has("problems"))
     return planModelFiles(arguments);
   Request request;
@@ -251,12 +253,14 @@ const Command &planCommand() {
       "cut layers into stages and place them on devices, with a bound",
       optionTable(),
       {"MODEL CLUSTER --samples N [-o FILE] [OPTIONS]",
-       "--problems FILE [-o FILE] [OPTIONS]"},
+       "--problems FILE [-o FILE] [OPTIONS]",
+       "--layers FILE --batches FILE [OPTIONS]"},
       {"rondo plan model.mlir cluster.mlir --samples 256 -o plan.mlir",
        "rondo plan --problems problems.jsonl --output plans.jsonl",
        "rondo plan --problems problems.jsonl --evaluator spp "
        "--time-limit-ms 300",
-       "rondo plan --problems problems.jsonl --baselines"},
+       "rondo plan --problems problems.jsonl --baselines",
+       "rondo plan --layers layers.json --batches batches.jsonl"},
       "which command to take",
       printPlanCommands,
       run,

@@ -45,12 +45,21 @@ defm evaluator : Choice<"evaluator", "1f1b,spp,spp-full-duplex,rondo",
   "schedule found (default 1f1b)">;
 defm schedules : Value<"schedules", "FILE",
   "with --evaluator rondo: where to write the schedules, one "
-  "rondo-schedule line per plan">;
+  "rondo-schedule line per plan; with --layers: of the best cut, one per "
+  "batch">;
 defm schedule_problems : Value<"schedule-problems", "FILE",
-  "with --evaluator rondo: where to write what the schedules are for, one "
-  "rondo-problem line per plan, as rondo simulate reads it">;
+  "with --evaluator rondo or --layers: where to write what the schedules are "
+  "for, one rondo-problem line each, as rondo simulate reads it">;
 defm threads : Value<"threads", "N",
   "problems planned at the same time (default 1)", [Positive]>;
+
+// Options for batches.
+defm layers : Value<"layers", "FILE",
+  "a problem with one stage per layer, whose costs are affine in sizes "
+  "(rondo-problem/2); cuts it into one stage for each of its ranks">;
+defm batches : Value<"batches", "FILE",
+  "with --layers: sampled batches, a line {\"sizes\": ...} each; the cut has "
+  "the least mean time over them">;
 
 defm output : Value<"output", "FILE",
   "where to write the best plan of a model, as .mlir; or one rondo-plan line "

@@ -14,6 +14,9 @@ namespace rondo::driver {
 /// `rondo plan MODEL CLUSTER`. Returns the exit code.
 int planModelFiles(const Arguments &arguments);
 
+/// `rondo plan --layers FILE --batches FILE`. Returns the exit code.
+int planBatches(const Arguments &arguments);
+
 /// `allLayers` has all layers of the model in one stage.
 ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples);
 

@@ -287,8 +287,8 @@ int readProblems(const std::string &path, std::vector<Problem> &problems,
     if (problem.isUneven() && !mayBeUneven)
       return reportError(path + ": problem " + problem.name +
                          " has micro-batches that differ, which only search, "
-                         "simulate, compare, verify and timelines support "
-                         "yet");
+                         "simulate, compare, verify, export and timelines "
+                         "support yet");
   problems = std::move(file->problems);
   return Success;
 }

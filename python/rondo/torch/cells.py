@@ -16,10 +16,12 @@ from ..schedule import Schedule
 CELL = re.compile(r"(\d+)([FIWB])(\d+)")
 
 
-def csv_of(schedule: Schedule, problem: Problem | None, version: str) -> str:
+def csv_of(
+    schedule: Schedule, problem: Problem | None, version: str, pad: bool = False
+) -> str:
     """The text of the file for a version of PyTorch. Micro-batches are renamed so
     that they ascend on the last stage, where PyTorch looks for losses in order."""
-    return command.export("torch-csv", schedule, problem, torch=version)
+    return command.export("torch-csv", schedule, problem, torch=version, pad=pad)
 
 
 def _parts(cell: Any, where: str) -> tuple[int, str, int]:

@@ -58,6 +58,8 @@ def runtime(
     *,
     problem: Problem | None = None,
     messages: bool = False,
+    pad: bool = False,
+    loss_is_share: bool = False,
     **options: Any,
 ) -> Any:
     """PyTorch's pipeline runtime, which runs `schedule` when its `step` is called.
@@ -69,7 +71,13 @@ def runtime(
     to those of the whole batch. With `messages` these are placed by Rondo, as early as
     they can be sent, instead of by PyTorch: only if one in-order queue a rank, as NCCL
     has, is proved to end; else RondoError or TableError. A file is then one of `rondo
-    export torch-csv-comms` for this version of PyTorch. Options go to PyTorch's runtime. Raises ValueError
+    export torch-csv-comms` for this version of PyTorch.
+
+    If micro-batches differ, the batch must have them in the order of
+    `Schedule.data_order()`, and all need one shape: a schedule whose messages differ is refused, unless `pad` gives
+    every micro-batch the largest size. With `loss_is_share` the results of `loss_fn`
+    add up to the loss of the batch, such as sums over tokens divided by the tokens of
+    the batch, and are not divided by the number of micro-batches. Options go to PyTorch's runtime. Raises ValueError
     if these stages are not those of the schedule on this rank.
     """
     if private.version() < (2, 7):
@@ -83,10 +91,17 @@ def runtime(
         version = "{}.{}".format(*min(private.version(), NEWEST))
         if messages:
             text = command.export(
-                "torch-csv-comms", schedule, problem, torch=version, messages="early"
+                "torch-csv-comms",
+                schedule,
+                problem,
+                torch=version,
+                messages="early",
+                pad=pad,
             )
         else:
-            text = cells.csv_of(schedule, problem, version)
+            text = cells.csv_of(schedule, problem, version, pad)
+    elif pad:
+        raise ValueError("pad needs a Schedule: give --pad to `rondo export torch-csv`")
     else:
         where = os.fspath(schedule)
         text = cells.read_csv(schedule)
@@ -100,7 +115,8 @@ def runtime(
     microbatches = rows.microbatches
 
     def share_of_loss(*arguments: Any, **keywords: Any) -> torch.Tensor:
-        return loss_fn(*arguments, **keywords) / microbatches
+        loss = loss_fn(*arguments, **keywords)
+        return loss if loss_is_share else loss / microbatches
 
     format = "compute_comms" if messages else "compute_only"
     with tempfile.TemporaryDirectory(prefix="rondo-") as folder:

@@ -16,6 +16,7 @@ struct Noun {
 // All that messages count; test/scripts/nouns.test finds any that is missing.
 constexpr Noun nouns[] = {
     {"GPU", "GPUs"},
+    {"batch", "batches"},
     {"block", "blocks"},
     {"buffer", "buffers"},
     {"byte", "bytes"},

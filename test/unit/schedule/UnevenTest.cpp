@@ -7,6 +7,8 @@
 
 #include "schedule/model/MicrobatchOrder.h"
 #include "schedule/search/Search.h"
+#include "schedule/search/UnevenAnnealing.h"
+#include "schedule/uneven/Construct.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -244,6 +246,52 @@ TEST(Uneven, FamiliesWaitForMemory) {
       EXPECT_EQ(checkAndSimulate(problem, *made, simulation), std::nullopt)
           << family << " " << order;
     }
+}
+
+TEST(Uneven, MessagesOfALinkTakeTurns) {
+  Problem problem = twoRanks({1, 1}, noMemoryCap);
+  problem.link = {0, 1000};
+  // The second message leaves after 20 ns, and its way back takes 13 ns.
+  problem.setUneven({}, {10, 9, 10, 9});
+  int64_t best = 0;
+  for (const BoundArgument &argument : boundArguments())
+    if (!argument.isOfShards)
+      best = std::max(best, provenBy(argument, problem, 1000));
+  EXPECT_EQ(best, 33);
+  EXPECT_GE(objectiveOfSearch(problem, OrderClass::WPerm), 33);
+}
+
+TEST(Uneven, AnnealingCountsNics) {
+  Problem problem = linearProblem(4, 4);
+  problem.memoryCaps.assign(4, noMemoryCap);
+  problem.nics = {{500, 500}, {0, 1, 0, 1}};
+  setTimes(problem, {3, 1, 2, 1}, {1, 1, 1, 1});
+  std::vector<int64_t> bytes;
+  for (size_t e = 0; e < problem.edges.size(); ++e)
+    for (int64_t size : {3, 1, 2, 1})
+      bytes.push_back(size);
+  problem.setUneven(problem.unevenCosts, std::move(bytes));
+  const std::optional<TaskGraph> graph = makeTaskGraph(problem, false);
+  ASSERT_TRUE(graph);
+  const auto simulated = [&](const RankLists &lists) {
+    return simulate(problem, toSchedule(*graph, lists)).makespanNs;
+  };
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  Budget budget(options);
+  for (const bool isExact : {false, true}) {
+    Annealing annealing(*graph, OrderClass::WPerm, 1, budget);
+    if (isExact)
+      annealing.exactNs = simulated;
+    RankLists lists;
+    ASSERT_TRUE(construct(*graph, {}, OrderClass::WPerm, {0, 1, 2, 3}, lists));
+    const int64_t ns = annealing.run(lists, 0, 50000, 0.02);
+    // The timer takes NICs for free.
+    if (isExact)
+      EXPECT_EQ(ns, simulated(lists));
+    else
+      EXPECT_LT(ns, simulated(lists));
+  }
 }
 
 TEST(Uneven, NoScheduleIsBelowABound) {

@@ -1,0 +1,23 @@
+//===- BatchReader.h - Problems of sampled batches --------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_FORMATS_JSON_BATCHREADER_H
+#define RONDO_FORMATS_JSON_BATCHREADER_H
+
+#include "schedule/model/Problem.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <vector>
+
+namespace rondo::json {
+
+/// One problem for each line of `batches`, `{"sizes": [[...], ...]}`: the
+/// rondo-problem of `problem` with these micro-batches, named after the line.
+/// Precondition: readProblem(problem) succeeds. An error begins with the line.
+Result<std::vector<Problem>> readBatches(llvm::StringRef problem,
+                                         llvm::StringRef batches);
+
+} // namespace rondo::json
+
+#endif // RONDO_FORMATS_JSON_BATCHREADER_H
