@@ -391,14 +391,11 @@ ModelSpace rondo::pipe::modelSpace(PlanFactory &factory, int64_t samples) {
   for (LayerOp layer : base.lookupModel().getLayers())
     space.mayRecompute.push_back(layer.getKind() == LayerKind::Block);
   space.layers = static_cast<int32_t>(space.mayRecompute.size());
-  // Programs for GPUs make no copies to the host yet.
-  if (base.getTargetKind() == Target::Cpu)
-    for (DeviceOp device : base.lookupCluster().getDevices())
-      if (HostLinkAttr link = device.getHostLink())
-        space.hostNsPerByte = std::min(
-            space.hostNsPerByte, link.getBytesPerUs() == 0
-                                     ? 0
-                                     : 1000 / double(link.getBytesPerUs()));
+  for (DeviceOp device : base.lookupCluster().getDevices())
+    if (HostLinkAttr link = device.getHostLink())
+      space.hostNsPerByte = std::min(
+          space.hostNsPerByte,
+          link.getBytesPerUs() == 0 ? 0 : 1000 / double(link.getBytesPerUs()));
   space.chain = [&factory, samples](int64_t microbatchSamples,
                                     const KeptLayers &kept) {
     return makeChain(factory, samples, microbatchSamples, kept);
