@@ -11,7 +11,6 @@
 #include <cstring>
 #include <numeric>
 #include <string>
-#include <thread>
 
 using namespace rondo::runtime;
 
@@ -22,21 +21,8 @@ std::shared_ptr<char[]> Device::makeHostMemory(int64_t bytes) {
   return std::shared_ptr<char[]>(new char[static_cast<size_t>(bytes)]());
 }
 
-void Device::copyAtOnce(const HostCopies &copies) {
-  auto in = [&] {
-    std::memcpy(copies.to, copies.fromHost,
-                static_cast<size_t>(copies.inBytes));
-  };
-  std::thread other;
-  if (copies.inBytes > 0 && copies.outBytes > 0)
-    other = std::thread(in);
-  else if (copies.inBytes > 0)
-    in();
-  if (copies.outBytes > 0)
-    std::memcpy(copies.toHost, copies.from,
-                static_cast<size_t>(copies.outBytes));
-  if (other.joinable())
-    other.join();
+std::unique_ptr<Arena> Device::makeHostArena(int64_t bytes) {
+  return makeCpuDevice()->makeArena(bytes);
 }
 
 void Device::writeTime(int64_t *to) { *to = nowNs(); }
@@ -79,14 +65,6 @@ private:
   char *memory = nullptr;
   int64_t size;
 };
-
-} // namespace
-
-std::unique_ptr<Arena> Device::makeHostArena(int64_t bytes) {
-  return std::make_unique<CpuArena>(bytes);
-}
-
-namespace {
 
 class CpuDevice : public Device {
 public:

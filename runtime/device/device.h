@@ -87,8 +87,8 @@ public:
   virtual std::shared_ptr<char[]> makeHostMemory(int64_t bytes);
 
   /// Makes both copies at once and waits for them. Nothing else may run on the
-  /// device.
-  virtual void copyAtOnce(const HostCopies &copies);
+  /// device. False, without a copy, if its memory is the host's.
+  virtual bool copyAtOnce(const HostCopies &) { return false; }
 
   /// Copies between buffers of the ranks' arenas, or one of them and memory of
   /// makeHostMemory().

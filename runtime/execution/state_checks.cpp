@@ -11,13 +11,22 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <sstream>
 
 using namespace rondo::runtime;
 using namespace rondo;
 
+template <typename... Parts>
+[[noreturn]] static void fail(const Parts &...parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  throw Error(text.str());
+}
+
+template <typename... Parts>
 [[noreturn]] static void failOn(const ProgramDesc &program,
-                                const std::string &what) {
-  throw Error("program '" + std::string(program.name) + "': " + what);
+                                const Parts &...parts) {
+  fail("program '", program.name, "': ", parts...);
 }
 
 /// Rule L4.
@@ -33,12 +42,9 @@ static void checkPools(const Executable &exe, const ProgramDesc &program) {
         pool.offset > arenas[pool.rank] ||
         (pool.slots > 0 &&
          pool.slotBytes > (arenas[pool.rank] - pool.offset) / pool.slots))
-      failOn(program, "pool " + std::to_string(p) + " of " +
-                          std::to_string(pool.slots) + " slots of " +
-                          std::to_string(pool.slotBytes) + " bytes at " +
-                          std::to_string(pool.offset) +
-                          " does not lie in the arena of rank " +
-                          std::to_string(pool.rank));
+      failOn(program, "pool ", p, " of ", pool.slots, " slots of ",
+             pool.slotBytes, " bytes at ", pool.offset,
+             " does not lie in the arena of rank ", pool.rank);
   }
 }
 
@@ -49,18 +55,17 @@ static void checkPlace(const ProgramDesc &program, const PlaceDesc &place,
   if (place.pool < 0)
     return;
   if (place.pool >= program.numPools || place.period < 1)
-    failOn(program, name + " has no pool " + std::to_string(place.pool));
+    failOn(program, name, " has no pool ", place.pool);
   const PoolDesc &pool = program.pools[place.pool];
   bool areThere = true;
   for (int32_t i = 0; i < numListed(place); ++i)
     areThere &= slotOf(place, i) < pool.slots;
   if (!areThere)
-    failOn(program, what + " of " + name + " lies in a slot that pool " +
-                        std::to_string(place.pool) + " does not have");
+    failOn(program, what, " of ", name, " lies in a slot that pool ",
+           place.pool, " does not have");
   if (!place.spans && pool.slotBytes < bytes)
-    failOn(program, "slots of " + what + " of " + name + " have " +
-                        std::to_string(pool.slotBytes) + " bytes, it needs " +
-                        std::to_string(bytes));
+    failOn(program, "slots of ", what, " of ", name, " have ", pool.slotBytes,
+           " bytes, it needs ", bytes);
 }
 
 static void checkBuffers(const Executable &exe, const ProgramDesc &program) {
@@ -69,9 +74,8 @@ static void checkBuffers(const Executable &exe, const ProgramDesc &program) {
     const std::string name = "stage '" + std::string(stage.name) + "'";
     if (program.rankOfReplica[h] < 0 ||
         program.rankOfReplica[h] >= program.numRanks)
-      failOn(program, name + " is on rank " +
-                          std::to_string(program.rankOfReplica[h]) + " of " +
-                          std::to_string(program.numRanks));
+      failOn(program, name, " is on rank ", program.rankOfReplica[h], " of ",
+             program.numRanks);
     // Parts of one tensor come into one place.
     std::set<int32_t> inputs;
     for (int32_t e = 0; e < exe.numEdges; ++e)
@@ -94,32 +98,25 @@ static void checkStagings(const ProgramDesc &program) {
   for (int32_t r = 0; program.staging && r < program.numRanks; ++r) {
     const int32_t pool = program.staging[r];
     if (pool >= program.numPools)
-      failOn(program, "the staging of rank " + std::to_string(r) +
-                          " has no pool " + std::to_string(pool));
+      failOn(program, "the staging of rank ", r, " has no pool ", pool);
     if (pool >= 0 &&
         (program.pools[pool].rank != r || program.pools[pool].slots != 1))
-      failOn(program, "the staging of rank " + std::to_string(r) + " is pool " +
-                          std::to_string(pool) + " of " +
-                          std::to_string(program.pools[pool].slots) +
-                          " slots on rank " +
-                          std::to_string(program.pools[pool].rank) +
-                          "; it has one slot on its own rank");
+      failOn(program, "the staging of rank ", r, " is pool ", pool, " of ",
+             program.pools[pool].slots, " slots on rank ",
+             program.pools[pool].rank, "; it has one slot on its own rank");
   }
 }
 
 void State::checkProgram(const ProgramDesc &program) const {
   if (program.id < 0 || program.id >= exe.numPrograms ||
       &exe.programs[program.id] != &program)
-    failOn(program, "its number is " + std::to_string(program.id) +
-                        ", which is not its place");
+    failOn(program, "its number is ", program.id, ", which is not its place");
   const ProgramDesc &first = exe.programs[0];
   if (int64_t(program.microbatches) * std::max(program.samples, 1) !=
       int64_t(first.microbatches) * std::max(first.samples, 1))
-    failOn(program, "it takes " + std::to_string(program.microbatches) +
-                        " micro-batches of " + std::to_string(program.samples) +
-                        " samples an iteration, program '" + first.name +
-                        "' takes " + std::to_string(first.microbatches) +
-                        " of " + std::to_string(first.samples));
+    failOn(program, "it takes ", program.microbatches, " micro-batches of ",
+           program.samples, " samples an iteration, program '", first.name,
+           "' takes ", first.microbatches, " of ", first.samples);
   checkPools(exe, program);
   checkBuffers(exe, program);
   checkStagings(program);
@@ -138,11 +135,10 @@ void State::checkTensorNames() const {
       const auto [it, isNew] =
           layerOf.try_emplace(tensorName(tensor), exe.layers[l].name);
       if (!isNew)
-        throw Error("layers '" + std::string(it->second) + "' and '" +
-                    exe.layers[l].name + "' both have a tensor named '" +
-                    it->first +
-                    "', and a checkpoint finds tensors by name: rename a layer "
-                    "or the tensor");
+        fail("layers '", it->second, "' and '", exe.layers[l].name,
+             "' both have a tensor named '", it->first,
+             "', and a checkpoint finds tensors by name: rename a layer "
+             "or the tensor");
     }
 }
 
@@ -162,23 +158,21 @@ void State::checkRunningTensors() const {
                                "' replaces its tensor '" +
                                tensorName(*running) + "'";
       if (exe.replicas[h].index > 0)
-        throw Error(what + ", and each of the replicas of stage '" +
-                    stage.name +
-                    "' would have other values: put the stage on "
-                    "one rank");
+        fail(what, ", and each of the replicas of stage '", stage.name,
+             "' would have other values: put the stage on "
+             "one rank");
       if (overlaps)
-        throw Error(what + ", and iterations overlap, so that there would be "
-                           "several versions of it: choose a schedule whose "
-                           "iterations do not overlap");
+        fail(what, ", and iterations overlap, so that there would be "
+                   "several versions of it: choose a schedule whose "
+                   "iterations do not overlap");
     }
   }
 }
 
 void State::checkReplicas() const {
-  auto fail = [&](int32_t h, const std::string &what) {
-    throw Error("'" + std::string(exe.name) + "': replica " +
-                std::to_string(h) + " of " + std::to_string(exe.numReplicas) +
-                " " + what);
+  auto failOnReplica = [&](int32_t h, const auto &...parts) {
+    fail("'", exe.name, "': replica ", h, " of ", exe.numReplicas, " ",
+         parts...);
   };
   int32_t stage = -1, replicaIndex = 0;
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
@@ -188,17 +182,15 @@ void State::checkReplicas() const {
     stage = replica.stage;
     if (!isNext || stage < 0 || stage >= exe.numStages ||
         replica.index != replicaIndex)
-      fail(h, "is replica " + std::to_string(replica.index) + " of stage " +
-                  std::to_string(stage) + " of " +
-                  std::to_string(exe.numStages) +
-                  "; replicas are listed by stage and then by replica");
+      failOnReplica(h, "is replica ", replica.index, " of stage ", stage,
+                    " of ", exe.numStages,
+                    "; replicas are listed by stage and then by replica");
     if (replica.rank < 0 || replica.rank >= exe.numRanks)
-      fail(h, "is on rank " + std::to_string(replica.rank) + " of " +
-                  std::to_string(exe.numRanks));
+      failOnReplica(h, "is on rank ", replica.rank, " of ", exe.numRanks);
   }
   if (stage + 1 != exe.numStages)
-    fail(exe.numReplicas,
-         "would be of stage " + std::to_string(stage + 1) + ", which has none");
+    failOnReplica(exe.numReplicas, "would be of stage ", stage + 1,
+                  ", which has none");
 }
 
 /// The replicas of a stage take all samples, one after the other, or all
@@ -215,23 +207,18 @@ void State::checkShares(const ProgramDesc &program) const {
       if (share.firstSample != 0 || share.samples != samplesOf(program) ||
           share.turn != replicaIndex || share.turns < replicaIndex + 1 ||
           isLast != (share.turns == replicaIndex + 1))
-        throw Error(
-            "program '" + std::string(program.name) + "': replica " +
-            std::to_string(h) + " has turn " + std::to_string(share.turn) +
-            " of " + std::to_string(share.turns) +
-            "; the replicas of a stage are assigned whole micro-batches in "
-            "turn");
+        failOn(program, "replica ", h, " has turn ", share.turn, " of ",
+               share.turns,
+               "; the replicas of a stage are assigned whole micro-batches in "
+               "turn");
       continue;
     }
     if (share.firstSample != next || share.samples < 1 ||
         share.samples > samplesOf(program) - next ||
         (isLast && next + share.samples != samplesOf(program)))
-      throw Error("program '" + std::string(program.name) + "': replica " +
-                  std::to_string(h) + " takes " +
-                  std::to_string(share.samples) + " samples from " +
-                  std::to_string(share.firstSample) + " of " +
-                  std::to_string(samplesOf(program)) +
-                  "; the replicas of a stage take all, one after the other");
+      failOn(program, "replica ", h, " takes ", share.samples, " samples from ",
+             share.firstSample, " of ", samplesOf(program),
+             "; the replicas of a stage take all, one after the other");
     next += share.samples;
   }
 }
@@ -266,10 +253,8 @@ void State::checkEdges(const ProgramDesc &program) const {
     if (std::min(edge.from, edge.to) < 0 ||
         std::max(edge.from, edge.to) >= exe.numReplicas ||
         (edge.from < edge.to) != isForward || edge.bytes < 0)
-      throw Error(
-          "edge " + std::to_string(e) + " hands " + std::to_string(edge.bytes) +
-          " bytes from replica " + std::to_string(edge.from) + " to replica " +
-          std::to_string(edge.to) + " of " + std::to_string(exe.numReplicas));
+      fail("edge ", e, " hands ", edge.bytes, " bytes from replica ", edge.from,
+           " to replica ", edge.to, " of ", exe.numReplicas);
     for (auto [number, offset] :
          {std::pair(edge.sent, edge.sentOffset),
           std::pair(edge.received, edge.receivedOffset)}) {
@@ -279,9 +264,8 @@ void State::checkEdges(const ProgramDesc &program) const {
       if (number < 0 || number >= program.numPlaces || offset < 0 ||
           (pool >= 0 && !program.places[number].spans &&
            program.pools[pool].slotBytes - offset < edge.bytes))
-        throw Error("program '" + std::string(program.name) +
-                    "' has no room for the " + std::to_string(edge.bytes) +
-                    " bytes of edge " + std::to_string(e));
+        fail("program '", program.name, "' has no room for the ", edge.bytes,
+             " bytes of edge ", e);
     }
   }
 }
@@ -296,8 +280,8 @@ void State::checkStages(const ProgramDesc &program) const {
     const StageDesc &stage = exe.stages[s];
     if (stage.firstLayer != nextLayer || stage.numLayers < 1 ||
         stage.firstLayer + stage.numLayers > exe.numLayers)
-      throw Error("stage '" + std::string(stage.name) +
-                  "' does not begin with the layer after the previous stage");
+      fail("stage '", stage.name,
+           "' does not begin with the layer after the previous stage");
     nextLayer += stage.numLayers;
   }
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
@@ -308,18 +292,15 @@ void State::checkStages(const ProgramDesc &program) const {
                needed, exe.replicas[h].shards, exe.moments, stage.momentShards);
     for (int b = 0; b < numBuffers; ++b)
       if (share.bytes[b] < needed[b])
-        throw Error("stage '" + std::string(stage.name) + "' plans " +
-                    std::to_string(share.bytes[b]) + " bytes of " +
-                    bufferTable[b].keyword + ", its layers need " +
-                    std::to_string(needed[b]));
+        fail("stage '", stage.name, "' plans ", share.bytes[b], " bytes of ",
+             bufferTable[b].keyword, ", its layers need ", needed[b]);
     const ShareDesc &first = exe.programs[0].shares[h];
     for (Buffer state : {Buffer::Weights, Buffer::Gradients, Buffer::Moments,
                          Buffer::WeightChanges, Buffer::Control})
       if (share.bytes[static_cast<int>(state)] !=
           first.bytes[static_cast<int>(state)])
-        throw Error("program '" + std::string(program.name) +
-                    "' has another state of stage '" + stage.name +
-                    "' than program '" + exe.programs[0].name + "'");
+        fail("program '", program.name, "' has another state of stage '",
+             stage.name, "' than program '", exe.programs[0].name, "'");
   }
 }
 
@@ -329,10 +310,9 @@ void State::checkStages(const ProgramDesc &program) const {
 
 /// The replicas of a stage are groups of as many, by their shards.
 void State::checkGroups() const {
-  auto fail = [&](int32_t h, const std::string &what) {
-    throw Error("'" + std::string(exe.name) + "': replica " +
-                std::to_string(h) + " of stage '" +
-                exe.stages[exe.replicas[h].stage].name + "' " + what);
+  auto failOnReplica = [&](int32_t h, const auto &...parts) {
+    fail("'", exe.name, "': replica ", h, " of stage '",
+         exe.stages[exe.replicas[h].stage].name, "' ", parts...);
   };
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
     const ReplicaDesc &replica = exe.replicas[h];
@@ -342,30 +322,29 @@ void State::checkGroups() const {
     if (replica.shards < 1 || replica.shards != first.shards ||
         replica.shard != replica.index % replica.shards ||
         (isLast && replica.shard + 1 != replica.shards))
-      fail(h,
-           "has shard " + std::to_string(replica.shard) + " of " +
-               std::to_string(replica.shards) +
-               "; a stage's replicas have as many shards each, and those of a "
-               "group follow each other by their shards");
+      failOnReplica(
+          h,
+          "has shard " + std::to_string(replica.shard) + " of " +
+              std::to_string(replica.shards) +
+              "; a stage's replicas have as many shards each, and those of a "
+              "group follow each other by their shards");
     const int32_t momentShards = exe.stages[replica.stage].momentShards;
     if (momentShards < 1 || (momentShards > 1 && replica.shards > 1) ||
         (isLast && (replica.index + 1) % momentShards != 0))
-      fail(h, "has its moments in " + std::to_string(momentShards) +
-                  " shards, which must divide its stage's replicas, and whole "
-                  "weights");
+      failOnReplica(
+          h, "has its moments in ", momentShards,
+          " shards, which must divide its stage's replicas, and whole "
+          "weights");
     for (int32_t other = groupOf(exe.replicas, h); other < h; ++other)
       if (exe.replicas[other].rank == replica.rank)
-        fail(h, "keeps its shard on rank " + std::to_string(replica.rank) +
-                    ", and so does replica " + std::to_string(other) +
-                    "; each shard of a group is on another rank");
+        failOnReplica(h, "keeps its shard on rank ", replica.rank,
+                      ", and so does replica ", other,
+                      "; each shard of a group is on another rank");
   }
 }
 
 /// Checks on which ranks a program runs the replicas of a group.
 void State::checkShards(const ProgramDesc &program) const {
-  auto fail = [&](const std::string &what) {
-    throw Error("program '" + std::string(program.name) + "': " + what);
-  };
   auto shardsOf = [&](int32_t h, CollectiveKind kind) {
     const ReplicaDesc &replica = exe.replicas[h];
     return readsSteps(kind) ? exe.stages[replica.stage].momentShards
@@ -384,11 +363,9 @@ void State::checkShards(const ProgramDesc &program) const {
     for (int32_t i = 0; isGroup && i < desc.numReplicas; ++i)
       isGroup = desc.replicas[i] == first + i;
     if (!isGroup || !there.insert({desc.kind, first}).second)
-      fail("collective " + std::to_string(c) + ", " +
-           traitsOf(desc.kind).keyword + ", is of " +
-           std::to_string(desc.numReplicas) + " replicas from replica " +
-           std::to_string(first) +
-           "; each group has one, of its replicas in their order");
+      failOn(program, "collective ", c, ", ", traitsOf(desc.kind).keyword,
+             ", is of ", desc.numReplicas, " replicas from replica ", first,
+             "; each group has one, of its replicas in their order");
   }
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
     const ReplicaDesc &replica = exe.replicas[h];
@@ -399,20 +376,22 @@ void State::checkShards(const ProgramDesc &program) const {
         program.kind != ProgramKind::Evaluation &&
         program.shares[h].bytes[static_cast<int>(Buffer::Gradients)] > 0 &&
         !there.count({CollectiveKind::GatherUpdates, h}))
-      fail(name + " shards its moments, and replica " + std::to_string(h) +
-           " has no collective " +
-           traitsOf(CollectiveKind::GatherUpdates).keyword);
+      failOn(program, name, " shards its moments, and replica ", h,
+             " has no collective ",
+             traitsOf(CollectiveKind::GatherUpdates).keyword);
     if (replica.shards == 1)
       continue;
     if (program.overlap)
-      fail(name + " has sharded state, and iterations overlap, which do "
-                  "not go together yet; compile it without one of both");
+      failOn(program, name,
+             " has sharded state, and iterations overlap, which do "
+             "not go together yet; compile it without one of both");
     const bool evaluates = program.kind == ProgramKind::Evaluation;
     for (Buffer buffer : {Buffer::GatheredWeights, Buffer::UnreducedGradients})
       if (program.places[h * numBuffers + static_cast<int>(buffer)].pool < 0 &&
           program.shares[h].bytes[static_cast<int>(buffer)] > 0 &&
           !(evaluates && buffer == Buffer::UnreducedGradients))
-        fail(name + " has no memory for its " + traitsOf(buffer).keyword);
+        failOn(program, name, " has no memory for its ",
+               traitsOf(buffer).keyword);
     const bool hasWeights =
         program.shares[h].bytes[static_cast<int>(Buffer::Weights)] > 0;
     if (replica.shard > 0)
@@ -422,16 +401,15 @@ void State::checkShards(const ProgramDesc &program) const {
     if (distinct.size() == 1)
       continue;
     if (static_cast<int32_t>(distinct.size()) != replica.shards)
-      fail("the " + std::to_string(replica.shards) +
-           " replicas of a group of " + name + " are on " +
-           std::to_string(distinct.size()) +
-           " ranks; they are all on one rank or each on another");
+      failOn(program, "the ", replica.shards, " replicas of a group of ", name,
+             " are on ", distinct.size(),
+             " ranks; they are all on one rank or each on another");
     for (CollectiveKind kind :
          {CollectiveKind::GatherWeights, CollectiveKind::ScatterGradients})
       if (hasWeights && !there.count({kind, h}) &&
           !(evaluates && kind == CollectiveKind::ScatterGradients))
-        fail("the group of replica " + std::to_string(h) + " of " + name +
-             " has no collective " + traitsOf(kind).keyword);
+        failOn(program, "the group of replica ", h, " of ", name,
+               " has no collective ", traitsOf(kind).keyword);
   }
 }
 
@@ -450,21 +428,16 @@ int64_t rondo::runtime::movedBytes(const LayerDesc *layers, int32_t count) {
 }
 
 void State::checkOverlap(const ProgramDesc &program) const {
-  auto fail = [&](const std::string &what) {
-    throw Error("program '" + std::string(program.name) + "': " + what);
-  };
   for (int32_t c = 0; c < program.numCollectives; ++c) {
     const CollectiveDesc &desc = program.collectives[c];
     if (desc.delay < 0 || desc.delay > maxNormDelay)
-      fail("collective " + std::to_string(c) + " is awaited " +
-           std::to_string(desc.delay) + " iterations later; it may be 0 to " +
-           std::to_string(maxNormDelay));
+      failOn(program, "collective ", c, " is awaited ", desc.delay,
+             " iterations later; it may be 0 to ", maxNormDelay);
     if (desc.delay > 0 &&
         (!program.overlap || desc.kind != CollectiveKind::GradientNorm))
-      fail("collective " + std::to_string(c) + " is awaited " +
-           std::to_string(desc.delay) +
-           " iterations later, which only a norm may be, and only where "
-           "iterations overlap");
+      failOn(program, "collective ", c, " is awaited ", desc.delay,
+             " iterations later, which only a norm may be, and only where "
+             "iterations overlap");
   }
   if (program.overlap)
     program.overlap->check(exe, program);

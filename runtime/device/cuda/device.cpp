@@ -104,7 +104,7 @@ std::shared_ptr<char[]> CudaDevice::makeHostMemory(int64_t bytes) {
   return {memory, [](char *pinned) { cudaFreeHost(pinned); }};
 }
 
-void CudaDevice::copyAtOnce(const HostCopies &copies) {
+bool CudaDevice::copyAtOnce(const HostCopies &copies) {
   myGpu->select();
   const OwnedStream out(OwnedStream::Priority::Usual),
       in(OwnedStream::Priority::Usual);
@@ -118,6 +118,7 @@ void CudaDevice::copyAtOnce(const HostCopies &copies) {
                                cudaMemcpyHostToDevice, in.get()));
   for (const OwnedStream *stream : {&out, &in})
     RONDO_CUDA(cudaStreamSynchronize(stream->get()));
+  return true;
 }
 
 void CudaDevice::copy(void *to, const void *from, int64_t bytes) {

@@ -33,7 +33,7 @@ public:
   void *stream() const override;
   bool enqueues() const override { return true; }
   std::shared_ptr<char[]> makeHostMemory(int64_t bytes) override;
-  void copyAtOnce(const HostCopies &copies) override;
+  bool copyAtOnce(const HostCopies &copies) override;
   void copy(void *to, const void *from, int64_t bytes) override;
   void clear(void *to, int64_t bytes) override;
   void toBf16(void *copy, const float *weights, int64_t count) override;

@@ -29,6 +29,7 @@ constexpr Noun nouns[] = {
     {"column", "columns"},
     {"core", "cores"},
     {"device", "devices"},
+    {"document", "documents"},
     {"domain", "domains"},
     {"expert", "experts"},
     {"head", "heads"},
