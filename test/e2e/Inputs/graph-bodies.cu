@@ -213,7 +213,8 @@ RONDO_BODY(blend) = {
     {},
     {blendForward, blendInputGrad, blendWeightGrad, nullptr, nullptr},
     nullptr,
-    nullptr};
+    nullptr,
+    0};
 RONDO_BODY(source) = {
     RONDO_BODY_VERSION,
     0,
@@ -223,7 +224,8 @@ RONDO_BODY(source) = {
     {},
     {sourceForward, sourceInputGrad, sourceWeightGrad, nullptr, nullptr},
     nullptr,
-    nullptr};
+    nullptr,
+    0};
 RONDO_BODY(squares) = {
     RONDO_BODY_VERSION,
     1,
@@ -233,4 +235,5 @@ RONDO_BODY(squares) = {
     {},
     {squaresForward, squaresInputGrad, squaresWeightGrad, nullptr, nullptr},
     nullptr,
-    nullptr};
+    nullptr,
+    0};

@@ -166,7 +166,8 @@ RONDO_BODY(mix) = {RONDO_BODY_VERSION,
                    {onCuda<MixForward>, onCuda<MixInputGrad>,
                     onCuda<MixWeightGrad>, nullptr, nullptr},
                    nullptr,
-                   nullptr};
+                   nullptr,
+                   0};
 
 RONDO_BODY(near) = {RONDO_BODY_VERSION,
                     1,
@@ -178,4 +179,5 @@ RONDO_BODY(near) = {RONDO_BODY_VERSION,
                     {onCuda<NearForward>, onCuda<NearInputGrad>,
                      onCuda<Nothing>, nullptr, nullptr},
                     nullptr,
-                    nullptr};
+                    nullptr,
+                    0};

@@ -222,4 +222,5 @@ RONDO_BODY(scale) = {
     {forward, inputGrad, weightGrad, nullptr, nullptr},
     {cudaForward, cudaInputGrad, cudaWeightGrad, nullptr, prepare},
     load,
-    unload};
+    unload,
+    0};
