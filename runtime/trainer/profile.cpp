@@ -124,7 +124,7 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
   if (usesThreads)
     json.member("threads", threads);
   std::string link;
-  if (exe.extras.copies)
+  if (exe.extras.copies && exe.hostArenaBytes)
     link = "; " + exe.extras.copies->measureLink(
                       trainer.state().device(run->heldRanks().front()),
                       json.key("host_link"));
