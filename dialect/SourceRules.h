@@ -51,12 +51,19 @@ inline mlir::LogicalResult verifyFrees(mlir::Operation *op,
   return mlir::success();
 }
 
+/// Figures of all micro-batches, or one for all.
 inline mlir::LogicalResult verifyWithoutGrad(mlir::Operation *op,
-                                             int64_t without, int64_t output) {
-  if (without <= output)
-    return mlir::success();
-  return op->emitError() << "output_without_grad_bytes is " << without
-                         << ", more than the output_bytes of " << output;
+                                             llvm::ArrayRef<int64_t> without,
+                                             llvm::ArrayRef<int64_t> outputs) {
+  const size_t count = std::max(without.size(), outputs.size());
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t own = without[std::min(i, without.size() - 1)],
+                  output = outputs[std::min(i, outputs.size() - 1)];
+    if (own > output)
+      return op->emitError() << "output_without_grad_bytes is " << own
+                             << ", more than the output_bytes of " << output;
+  }
+  return mlir::success();
 }
 
 /// A size of the runtime's layers, which have 32 bits for it.

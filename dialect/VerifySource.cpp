@@ -445,19 +445,20 @@ LogicalResult StageOp::verify() {
         failed(verifyFigures(
             *this,
             {{"step_ns", costs->getStepNs()},
-             {"output_without_grad_bytes", costs->getOutputWithoutGradBytes()},
              {"offload_bytes", costs->getOffloadBytes().value_or(0)}})) ||
         failed(verifyWithoutGrad(*this, costs->getOutputWithoutGradBytes(),
-                                 costs->getOutputBytes().front())) ||
+                                 costs->getOutputBytes())) ||
         failed(verifyFrees(*this, costs->getInputGradFreesBytes(),
                            costs->getActivationBytes())))
       return failure();
   }
-  for (const rondo::ReplicaBuffers &bytes : buffersByReplica())
-    for (const BufferTraits &traits : bufferTable)
-      if (failed(verifyFigures(
-              *this, {{traits.keyword, bytes[static_cast<int>(traits.kind)]}})))
-        return failure();
+  for (const auto &all : {buffersByReplica(), buffersByMicrobatch()})
+    for (const rondo::ReplicaBuffers &bytes : all)
+      for (const BufferTraits &traits : bufferTable)
+        if (failed(verifyFigures(
+                *this,
+                {{traits.keyword, bytes[static_cast<int>(traits.kind)]}})))
+          return failure();
   return success();
 }
 

@@ -40,7 +40,7 @@ SyntheticCosts SyntheticAttr::of(int64_t i) const {
       entryOf(getInputGradKeepsBytes(), i)};
 }
 
-std::array<std::pair<const char *, ArrayRef<int64_t>>, 10>
+std::array<std::pair<const char *, ArrayRef<int64_t>>, 11>
 StageCostsAttr::getLists() const {
   return {{{"forward_ns", getForwardNs()},
            {"input_grad_ns", getInputGradNs()},
@@ -51,7 +51,8 @@ StageCostsAttr::getLists() const {
            {"recompute_ns", getRecomputeNs()},
            {"recomputed_bytes", getRecomputedBytes()},
            {"checkpoint_bytes", getCheckpointBytes()},
-           {"input_grad_keeps_bytes", getInputGradKeepsBytes()}}};
+           {"input_grad_keeps_bytes", getInputGradKeepsBytes()},
+           {"output_without_grad_bytes", getOutputWithoutGradBytes()}}};
 }
 
 StageCosts StageCostsAttr::of(int64_t i) const {
@@ -67,7 +68,7 @@ StageCosts StageCostsAttr::of(int64_t i) const {
   costs.recomputedBytes = entryOf(getRecomputedBytes(), i);
   costs.checkpointBytes = entryOf(getCheckpointBytes(), i);
   costs.inputGradKeepsBytes = entryOf(getInputGradKeepsBytes(), i);
-  costs.outputWithoutGradBytes = getOutputWithoutGradBytes();
+  costs.outputWithoutGradBytes = entryOf(getOutputWithoutGradBytes(), i);
   costs.offloadBytes = getOffloadBytes();
   return costs;
 }
@@ -111,7 +112,7 @@ StageCostsAttr StageCostsAttr::get(MLIRContext *context,
       costs.front().stepNs, list(&StageCosts::recomputeNs),
       list(&StageCosts::recomputedBytes), list(&StageCosts::checkpointBytes),
       list(&StageCosts::inputGradKeepsBytes),
-      costs.front().outputWithoutGradBytes, costs.front().offloadBytes);
+      list(&StageCosts::outputWithoutGradBytes), costs.front().offloadBytes);
 }
 
 std::vector<ReplicaBuffers> StageOp::buffersByMicrobatch() {
@@ -278,7 +279,7 @@ static LogicalResult verifyEntries(Op op, StringRef what, Attr attr,
   return success();
 }
 
-/// What does not go together with micro-batches that differ yet.
+/// Refuses features that micro-batches which differ do not support yet.
 static LogicalResult verifyUnevenStage(StageOp stage, PlanOp plan) {
   auto refuse = [&](StringRef why, StringRef advice) {
     return noteAt(stage.emitError()

@@ -30,7 +30,7 @@ inline constexpr int64_t maxDocumentLength = (int64_t(1) << 31) - 1;
 Result<std::vector<DocumentLengths>> readLengths(llvm::StringRef text,
                                                  llvm::StringRef key);
 
-/// How documents become micro-batches.
+/// The packing of documents into micro-batches.
 struct PackedLengths {
   int64_t microbatches, rowTokens;
   /// Which of the batches, in the order of the file.

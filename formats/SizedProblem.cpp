@@ -166,6 +166,13 @@ formats::setTimes(ProblemText &problem,
   if (problem.stages.size() != stages.size())
     return "the problem has " + countOf(problem.stages.size(), "stage") +
            ", the costs are of " + std::to_string(stages.size());
+  for (const auto &[s, stage] : llvm::enumerate(problem.stages))
+    for (const json::ReplicaText &replica : stage.replicas)
+      if (replica.costs)
+        return "rank " + std::to_string(replica.rank) +
+               " has costs of its own for stage " + std::to_string(s) +
+               ", which measured times of the stage do not replace; leave them "
+               "out";
   for (const auto &[s, stage] : llvm::enumerate(stages)) {
     json::CostsText &costs = problem.stages[s].costs;
     takeCostsOfParts(costs);

@@ -42,7 +42,20 @@ RaggedPlacement rondo::placeRagged(const std::vector<RaggedLife> &lives) {
   return result;
 }
 
-std::vector<NeededPool>
+/// The most buffers that live at once.
+static int64_t mostAtOnce(const std::vector<Life> &lives) {
+  std::map<int64_t, int64_t> changes;
+  for (const Life &life : lives) {
+    ++changes[life.first];
+    --changes[life.last + 1];
+  }
+  int64_t now = 0, most = 0;
+  for (auto [position, change] : changes)
+    most = std::max(most, now += change);
+  return most;
+}
+
+Result<std::vector<NeededPool>>
 rondo::assignRagged(const std::vector<Life> &lives,
                     const std::vector<SlotSize> &sizes,
                     const std::function<int64_t(const Life &)> &bytesOf,
@@ -55,6 +68,11 @@ rondo::assignRagged(const std::vector<Life> &lives,
     std::vector<RaggedLife> ragged(own.size());
     RaggedPlacement placement;
     int64_t slotBytes = bufferAlignment;
+    // Each takes a slot, however large slots are.
+    if (const int64_t most = mostAtOnce(own); most > maxRaggedSlots)
+      return makeFault<FaultKind::TooManyBuffers>(most, slotBytes,
+                                                  maxRaggedSlots)
+          .withRank(rank);
     for (;; slotBytes *= 2) {
       for (size_t i = 0; i < own.size(); ++i)
         // Also a buffer without bytes has a slot, so that it has an owner.

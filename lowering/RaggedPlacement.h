@@ -39,8 +39,9 @@ inline constexpr int64_t maxRaggedSlots = 1 << 14;
 
 /// assignSlots() for micro-batches that differ: the buffers that one executing
 /// rank has on each rank's arena share a pool, in which each takes as many
-/// slots as it needs. `bytesOf(life)` is the size of its buffer.
-std::vector<NeededPool>
+/// slots as it needs. `bytesOf(life)` is the size of its buffer. Returns a
+/// fault if more than maxRaggedSlots buffers live at once.
+Result<std::vector<NeededPool>>
 assignRagged(const std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
              const std::function<int64_t(const Life &)> &bytesOf,
              int32_t microbatches, Program &program);

@@ -75,6 +75,9 @@ static LayerTimes timesOfRow(LayerCostsAttr costs,
   runtime::LayerDesc whole = layer;
   whole.rowTokens = 0;
   whole.batch = static_cast<int32_t>(defaultSamples(op, layer));
+  // Those of a custom layer are for its row, in proportion to tokens.
+  if (layer.kind == runtime::LayerKind::Custom)
+    whole.custom.flops = {};
   LayerTimes times = timesFor(costs, whole.batch, whole.batch);
   const runtime::LayerFlops own = flopsOf(layer, documents),
                             all = runtime::layerFlops(whole);

@@ -108,6 +108,9 @@ public:
     }
     if (std::optional<Fault> fault = tryBalanced(mean))
       return std::move(*fault);
+    if (result.plans.empty())
+      return makeFault<FaultKind::PlanRefused>(
+          "interrupted before the orders of a cut were found");
     for (const Problem &batch : batches) {
       (void)tryBalanced(workOf(batch));
       (void)tryBalanced(workOfLongest(batch));
@@ -217,6 +220,9 @@ private:
       if (!batch.found.schedule)
         break;
     }
+    // Without an order it would look as if it did not fit.
+    if (isInterrupted() && !plan.batches.back().found.schedule)
+      return false;
     rate(plan);
     const bool isBetter =
         result.plans.empty() || plan.meanNs < result.plans[best].meanNs;

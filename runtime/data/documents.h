@@ -1,8 +1,9 @@
 //===- documents.h - Documents to train on ----------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The data of uneven programs, whose micro-batches are rows of documents
-// (model/documents.h). The batch of an iteration depends only on the data, the
+// Batches whose micro-batches are rows of documents (model/documents.h), for
+// programs that draw them; those of today have the lengths of their plan. The
+// batch of an iteration depends only on the data, the
 // seed, the iteration and the limits, so that all processes and a resumed run
 // pack the same one.
 //
@@ -15,7 +16,7 @@
 
 namespace rondo::runtime {
 
-/// What a batch may have.
+/// Limits of a batch.
 struct PackingLimits {
   int32_t microbatches = 1;
   /// Tokens of a micro-batch, and of a document, which is cut there.

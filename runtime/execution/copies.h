@@ -26,7 +26,7 @@ public:
 
   /// Whether the program copies a micro-batch of a replica.
   virtual bool areOf(int64_t replica, int64_t microbatch) const = 0;
-  /// An iteration begins; `traces` says whether to keep events.
+  /// An iteration begins; keeps events if `traces`.
   virtual void begin(bool traces) = 0;
   /// Waits for the copies that a task awaits. Returns whether it awaits any.
   /// Throws Aborted.
@@ -53,7 +53,7 @@ public:
 
 /// Entry points of the part that programs with copies link.
 struct CopySupport {
-  /// `links` may be null: copies take as long as they take.
+  /// `links` may be null: no times are imposed.
   std::unique_ptr<CopyRunner> (*make)(const RankContext &context,
                                       const Messages &messages,
                                       HostLinks *links);

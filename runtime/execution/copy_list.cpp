@@ -1,4 +1,4 @@
-//===- copy_list.cpp - What a rank copies, and what its lanes await -------===//
+//===- copy_list.cpp - Copies of a rank and the waits between its lanes ---===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/execution/copy_list.h"

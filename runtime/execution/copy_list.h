@@ -1,4 +1,4 @@
-//===- copy_list.h - What a rank copies, and what its lanes await -*- C++ -*-=//
+//===- copy_list.h - Copies of a rank and their waits -----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A part of the runtime that only programs with copies link.

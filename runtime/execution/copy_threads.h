@@ -53,7 +53,7 @@ private:
 
 /// The copies of one rank of a program. Each lane has a thread, which has the
 /// lane's whole list from the start and runs a copy once what it awaits has
-/// ended. The rank's thread says which tasks have ended, and waits for copies.
+/// ended. The rank's thread reports ended tasks, and waits for copies.
 class CopyThreads : public CopyRunner {
 public:
   CopyThreads(const RankContext &context, const Messages &messages,

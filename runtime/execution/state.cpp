@@ -32,6 +32,7 @@ State::State(const Executable &executable, const World &world,
   std::vector<ProgramDesc> sizes;
   for (int32_t p = 0; p < exe.numPrograms; ++p) {
     const ProgramDesc &program = exe.programs[p];
+    checkProgram(program);
     if (program.uneven)
       program.uneven->check(exe, program);
     sizesOf.emplace_back();
@@ -54,7 +55,6 @@ State::State(const Executable &executable, const World &world,
       if (same == sizes.end())
         sizes.push_back(ofSize);
     }
-    checkProgram(program);
     checkEdges(program);
     checkOverlap(program);
     checkShards(program);

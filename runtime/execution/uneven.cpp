@@ -11,6 +11,7 @@
 #include "runtime/model/layer_kinds.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rondo::runtime {
 
@@ -21,9 +22,23 @@ static int64_t neededBytes(const Executable &exe, const MicrobatchDesc &size,
   if (place < exe.numReplicas * numBuffers)
     bytes = size.shares[place / numBuffers].bytes[place % numBuffers];
   for (int32_t e = 0; e < exe.numEdges; ++e)
-    if (size.edges[e].sent == place || size.edges[e].received == place)
-      bytes = std::max(bytes, size.edges[e].bytes);
+    for (auto [other, offset] :
+         {std::pair(size.edges[e].sent, size.edges[e].sentOffset),
+          std::pair(size.edges[e].received, size.edges[e].receivedOffset)})
+      if (other == place)
+        bytes = std::max(bytes, offset + size.edges[e].bytes);
   return bytes;
+}
+
+/// Whether documents make up a row of the layer, which has room for each.
+static bool areRowOf(const LayerDesc &layer, const DocumentsDesc &row) {
+  bool areRow = row.count > 0 && row.starts[0] == 0 &&
+                row.starts[row.count] == layer.rowTokens;
+  for (int32_t d = 0; areRow && d < row.count; ++d) {
+    const int32_t tokens = row.starts[d + 1] - row.starts[d];
+    areRow = tokens > 0 && (layer.sequence == 0 || tokens <= layer.sequence);
+  }
+  return areRow;
 }
 
 void checkUneven(const Executable &exe, const ProgramDesc &program) {
@@ -46,6 +61,13 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
            layer.name +
            "' does not take rows of documents: use a body with "
            "takes_documents, or a plan without documents");
+  for (int32_t i = 0; uneven.documents && i < program.microbatches; ++i)
+    for (int32_t l = 0; l < exe.numLayers; ++l)
+      if (const LayerDesc &layer = uneven.sizes[uneven.sizeOf[i]].layers[l];
+          layer.rowTokens > 0 && !areRowOf(layer, uneven.documents[i]))
+        fail("the documents of micro-batch " + std::to_string(i) +
+             " are no row of " + std::to_string(layer.rowTokens) +
+             " tokens of layer '" + layer.name + "'");
   for (int32_t p = 0; p < program.numPlaces; ++p) {
     const PlaceDesc &place = program.places[p];
     if (place.pool < 0 || !place.spans)

@@ -241,3 +241,29 @@ pipe.schedule @a of @p accumulate([1]) {
     pipe.forward @s0[1] pipe.backward @s0[1] pipe.forward @s0[0] pipe.backward @s0[0]
   }
 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2, 3], input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @p of @timed on @lab microbatches(3) {
+  // expected-error @+1 {{output_without_grad_bytes is 50, more than the output_bytes of 10}}
+  pipe.stage @s0 [@l0] on 0 costs<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 0, input_grad_frees_bytes = 0, output_bytes = [100, 10, 10], output_without_grad_bytes = 50>
+  pipe.stage @s1 [@l1] on 1
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2, 3], input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @p of @timed on @lab microbatches(3) {
+  // expected-error @+1 {{output is -64}}
+  pipe.stage @s0 [@l0] on 0 buffers[<output = 100>, <output = -64>, <output = 5>]
+  pipe.stage @s1 [@l1] on 1
+}

@@ -69,3 +69,21 @@ pipe.schedule @any of @lists search<effort = 10>
 // LOWER: pipe.forward @s0[1]
 // LOWER: pipe.program @mine_lowered of @mine pipeline
 // LOWER: pipe.place output @s0 in @p{{[0-9]+}} [{{[0-9]+}}, {{[0-9]+}}, {{[0-9]+}}] spans [100, 16, 192]
+
+// Measured times and what has no gradient follow the tokens of each row.
+// CHECK: pipe.plan @rows of @own
+// CHECK-NEXT: pipe.stage @s0 [@wte, @mix] on 0 costs<forward_ns = [1{{[0-9]+}}, 12{{[0-9]+}}]
+// CHECK-SAME: output_bytes = [16384, 2048]{{.*}} output_without_grad_bytes = [8192, 1024]>
+pipe.model @own gpt<vocab = 64, sequence = 32, hidden = 32, heads = 2, ffn = 64, batch = 2> {
+  pipe.layer @wte embedding costs<forward_ns = 0, input_grad_ns = 0, weight_grad_ns = 0>
+  pipe.layer @mix custom<body = "mix", output_bytes = 16384, output_without_grad_bytes = 8192, forward_flops = 1000000,
+                         documents = true>
+      costs<forward_ns = 1000000, input_grad_ns = 1000000, weight_grad_ns = 1000000>
+  pipe.layer @back custom<body = "back", output_bytes = 8192, documents = true>
+  pipe.layer @lm_head head
+}
+pipe.plan @rows of @own on @lab microbatches(2) documents [[32, 32], [8]] {
+  pipe.stage @s0 [@wte, @mix] on 0
+  pipe.stage @s1 [@back, @lm_head] on 1
+}
+pipe.schedule @rows_in_order of @rows family<"1f1b">

@@ -117,8 +117,7 @@ public:
     if (!memory)
       return;
     cudaSetDevice(gpu->ordinal);
-    // Nothing says that freeing waits for copies, as it does of the GPU's
-    // memory.
+    // Unlike cudaFree(), cudaFreeHost() is not documented to wait for copies.
     cudaDeviceSynchronize();
     cudaFreeHost(memory);
   }

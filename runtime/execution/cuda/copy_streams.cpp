@@ -123,7 +123,7 @@ static std::unique_ptr<CopyRunner> make(const RankContext &context,
   return std::make_unique<CopyStreams>(context, messages);
 }
 
-/// A GPU's link is as it is.
+/// Links of GPUs cannot be imposed.
 static std::shared_ptr<HostLinks> imposeLinks(const Executable &executable,
                                               const World &) {
   throw Error("'" + std::string(executable.name) +

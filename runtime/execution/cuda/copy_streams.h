@@ -63,7 +63,7 @@ private:
   /// [lane].
   struct Lane {
     OwnedStream stream{OwnedStream::Priority::Usual};
-    /// Everything that the lane has got in an iteration.
+    /// The end of the last copy that was enqueued in an iteration.
     Event tail;
     /// Copies of its list that have been enqueued.
     size_t enqueued = 0;

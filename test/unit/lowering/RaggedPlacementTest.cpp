@@ -87,9 +87,11 @@ TEST(RaggedPlacement, PoolsAreOfArenasAndHaveFewSlots) {
   const int64_t bytes[] = {int64_t(1) << 30, 64, int64_t(3) << 28};
   Program program;
   program.places.resize(2);
-  const std::vector<NeededPool> pools = assignRagged(
+  const Result<std::vector<NeededPool>> found = assignRagged(
       lives, sizes, [&](const Life &life) { return bytes[life.index]; },
       /*microbatches=*/3, program);
+  ASSERT_TRUE(found);
+  const std::vector<NeededPool> &pools = *found;
   ASSERT_EQ(pools.size(), 2u);
   for (size_t k = 0; k < pools.size(); ++k) {
     EXPECT_EQ(pools[k].size.rank, int32_t(k));
@@ -103,6 +105,24 @@ TEST(RaggedPlacement, PoolsAreOfArenasAndHaveFewSlots) {
       EXPECT_LE(place.slotOf[i] + place.spans[i], pools[k].slots);
     }
   }
+}
+
+// Also a buffer without bytes takes a slot.
+TEST(RaggedPlacement, TooManyBuffersAtOnceAreRefused) {
+  const std::vector<SlotSize> sizes = {{0, 0, PoolUse::Any}};
+  auto assign = [&](int32_t count) {
+    std::vector<Life> lives;
+    for (int32_t i = 0; i < count; ++i)
+      lives.push_back({0, i, 0, 1});
+    Program program;
+    program.places.resize(1);
+    return assignRagged(
+        lives, sizes, [](const Life &) { return int64_t(0); }, count, program);
+  };
+  EXPECT_TRUE(assign(100));
+  const Result<std::vector<NeededPool>> tooMany = assign(maxRaggedSlots + 1);
+  ASSERT_FALSE(tooMany);
+  EXPECT_EQ(tooMany.fault().kind, FaultKind::TooManyBuffers);
 }
 
 } // namespace
