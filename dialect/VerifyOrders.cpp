@@ -67,6 +67,13 @@ static LogicalResult verifyOrigin(ScheduleOp op) {
   if (op.isBodyEmpty() && !family && !search)
     return op.emitError() << "schedule @" << name
                           << " has no family, no search and no body";
+  if (op.isBodyEmpty() && op.getOrder())
+    return op.emitError() << "schedule @" << name
+                          << " lists the order of its sums, which its "
+                          << (search ? "search" : "family")
+                          << " chooses: leave the list out, or write "
+                          << (search ? "orders into the search"
+                                     : "order into the family");
   if (op.getFound() && (op.isBodyEmpty() || !search))
     return op.emitError() << "schedule @" << name
                           << " says what a search found, but has no "

@@ -14,17 +14,20 @@ using namespace rondo;
 namespace {
 
 /// Heads and tails of all tasks in the least times of a backward, fused or
-/// split.
+/// split. R may run before its gradient arrives, so the times of I are without
+/// it.
 struct Paths {
   TaskGraph graph;
+  /// [task]: of I, the time of the R that comes before it; else 0.
+  std::vector<int64_t> againNs;
   /// [task]: its earliest start; the longest path after its end.
   std::vector<int64_t> heads, tails;
   /// [task]: of F, the least time from its end to the start of its I.
   std::vector<int64_t> returns;
 
   explicit Paths(const Problem &problem, TaskGraph tasks)
-      : graph(std::move(tasks)), heads(graph.size()), tails(graph.size()),
-        returns(graph.size()) {
+      : graph(std::move(tasks)), againNs(graph.size()), heads(graph.size()),
+        tails(graph.size()), returns(graph.size()) {
     useLeastBackwards(problem);
     for (int32_t replica = 0; replica < graph.replicas; ++replica)
       forEachTask(replica, Task::F, [&](TaskId t) { passOn(t); });
@@ -38,6 +41,7 @@ struct Paths {
   }
 
   TaskId after(TaskId t) const { return t + graph.microbatches; }
+  int64_t endOf(TaskId t) const { return heads[t] + graph.ns[t]; }
 
   template <typename Visit>
   void forEachTask(int32_t replica, Task task, const Visit &visit) const {
@@ -57,13 +61,12 @@ private:
     for (int32_t replica = 0; replica < graph.replicas; ++replica)
       forEachTask(replica, Task::I, [&](TaskId t) {
         const int32_t i = graph.places[t].microbatch;
-        const int64_t again =
-            graph.recomputes[replica]
-                ? problem.cost(replica, ActionKind::Recompute, i).ns
-                : 0;
-        const int64_t fused =
-            problem.cost(replica, ActionKind::Backward, i).ns + again;
-        const int64_t both = std::min(graph.ns[t] + graph.ns[after(t)], fused);
+        if (graph.recomputes[replica])
+          againNs[t] = problem.cost(replica, ActionKind::Recompute, i).ns;
+        graph.ns[t] -= againNs[t];
+        const int64_t both =
+            std::min(graph.ns[t] + graph.ns[after(t)],
+                     problem.cost(replica, ActionKind::Backward, i).ns);
         graph.ns[t] = std::min(graph.ns[t], both);
         graph.ns[after(t)] = both - graph.ns[t];
       });
@@ -71,13 +74,13 @@ private:
 
   void passOn(TaskId t) {
     const int64_t end = heads[t] + graph.ns[t];
-    heads[after(t)] = std::max(heads[after(t)], end);
+    heads[after(t)] = std::max(heads[after(t)], end + againNs[after(t)]);
     forEachOutput(t, [&](TaskId to, int64_t ns) {
       heads[to] = std::max(heads[to], end + ns);
     });
   }
   void passBack(TaskId t) {
-    tails[t] = graph.ns[after(t)] + tails[after(t)];
+    tails[t] = againNs[after(t)] + graph.ns[after(t)] + tails[after(t)];
     forEachOutput(t, [&](TaskId to, int64_t ns) {
       tails[t] = std::max(tails[t], ns + graph.ns[to] + tails[to]);
     });
@@ -102,7 +105,7 @@ private:
             return;
           const int64_t end = t == first ? 0 : at[t] + graph.ns[t];
           if (task == Task::F)
-            at[after(t)] = std::max(at[after(t)], end);
+            at[after(t)] = std::max(at[after(t)], end + againNs[after(t)]);
           forEachOutput(t, [&](TaskId to, int64_t ns) {
             at[to] = std::max(at[to], end + ns);
           });
@@ -135,7 +138,7 @@ int64_t rondo::unevenRankWork(const Problem &problem) {
   for (int32_t rank = 0; paths && rank < problem.numRanks(); ++rank) {
     int64_t work = 0, head = infinite, tail = infinite;
     paths->forEachTaskOf(rank, [&](TaskId t) {
-      work += paths->graph.ns[t];
+      work += paths->graph.ns[t] + paths->againNs[t];
       head = std::min(head, paths->heads[t]);
       tail = std::min(tail, paths->tails[t]);
     });
@@ -193,10 +196,22 @@ int64_t rondo::unevenJackson(const Problem &problem) {
   PreemptiveBound machine;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     machine.clear();
+    // Each R, between F and I of its micro-batch.
+    std::vector<std::pair<int64_t, int64_t>> again;
     paths->forEachTaskOf(rank, [&](TaskId t) {
       if (paths->graph.ns[t] > 0)
         machine.add(&paths->heads[t], &paths->tails[t], paths->graph.ns[t], 0,
                     1);
+      if (paths->againNs[t] > 0)
+        again.emplace_back(paths->endOf(paths->graph.before(t)),
+                           paths->graph.ns[t] + paths->tails[t]);
+    });
+    size_t next = 0;
+    paths->forEachTaskOf(rank, [&](TaskId t) {
+      if (paths->againNs[t] > 0) {
+        const auto &[head, tail] = again[next++];
+        machine.add(&head, &tail, paths->againNs[t], 0, 1);
+      }
     });
     best = machine.run(0, best);
   }
@@ -225,9 +240,12 @@ int64_t rondo::unevenMemory(const Problem &problem) {
                           left - problem.cost(replica, ActionKind::InputGrad, i)
                                      .releaseBytes);
         const TaskId inputGrad = paths->after(t);
-        area += static_cast<__int128>(whole) *
-                (paths->graph.ns[t] + paths->returns[t]);
-        area += static_cast<__int128>(left) * paths->graph.ns[inputGrad];
+        // R may free its part directly after F.
+        const int64_t againNs = paths->againNs[inputGrad],
+                      away = again > 0 ? againNs : paths->returns[t];
+        area += static_cast<__int128>(whole) * (paths->graph.ns[t] + away);
+        area += static_cast<__int128>(left) *
+                (paths->returns[t] - away + paths->graph.ns[inputGrad]);
         area += static_cast<__int128>(last) *
                 paths->graph.ns[paths->after(inputGrad)];
         head = std::min(head, paths->heads[t]);

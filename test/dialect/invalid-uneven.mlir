@@ -267,3 +267,17 @@ pipe.plan @p of @timed on @lab microbatches(3) {
   pipe.stage @s0 [@l0] on 0 buffers[<output = 100>, <output = -64>, <output = 5>]
   pipe.stage @s1 [@l1] on 1
 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+// expected-error @+1 {{schedule @s lists the order of its sums, which its family chooses: leave the list out, or write order into the family}}
+pipe.schedule @s of @p family<"1f1b"> accumulate([1, 0])

@@ -5,7 +5,9 @@
 #include "Exhaustive.h"
 #include "RandomProblem.h"
 
+#include "schedule/model/Infinity.h"
 #include "schedule/model/MicrobatchOrder.h"
+#include "schedule/rules/Legality.h"
 #include "schedule/search/Search.h"
 #include "schedule/search/UnevenAnnealing.h"
 #include "schedule/uneven/Construct.h"
@@ -313,6 +315,84 @@ TEST(Uneven, NoScheduleIsBelowABound) {
     }
   }
   EXPECT_GT(compared, caseCount(400));
+}
+
+/// Two ranks with a stage that recomputes each, and two micro-batches.
+Problem drawRecomputing(Engine &random) {
+  Problem problem = linearProblem(2, 2);
+  std::vector<Cost> costs(problem.costs.size() * 2);
+  for (int32_t s = 0; s < 2; ++s) {
+    int64_t most = 0;
+    for (size_t i = 0; i < 2; ++i) {
+      auto of = [&](ActionKind kind) -> Cost & {
+        return costs[(size_t(s) * numCostColumns + costColumn(kind)) * 2 + i];
+      };
+      auto time = [&] { return pick(random, 1, 20); };
+      const int64_t kept = pick(random, 0, 3), again = pick(random, 0, 5),
+                    freed = pick(random, 0, again);
+      of(ActionKind::Forward) = {time(), kept, 0};
+      of(ActionKind::Recompute) = {time(), again, kept};
+      of(ActionKind::InputGrad) = {time(), 0, freed};
+      of(ActionKind::WeightGrad) = {time(), 0, again - freed};
+      of(ActionKind::Backward) = {of(ActionKind::InputGrad).ns +
+                                      of(ActionKind::WeightGrad).ns,
+                                  0, again};
+      most = std::max(most, kept + again);
+    }
+    problem.memoryCaps[s] =
+        pick(random, 0, 2) ? most + pick(random, 0, most + 1) : noMemoryCap;
+  }
+  problem.setUneven(std::move(costs), {});
+  problem.recomputation.assign(2, Recomputation::FromInput);
+  return problem;
+}
+
+/// All orders of F, R, I and W of two micro-batches on a rank.
+std::vector<std::vector<Action>> ordersOfTwo(int32_t stage) {
+  const ActionKind kinds[] = {ActionKind::Forward, ActionKind::Recompute,
+                              ActionKind::InputGrad, ActionKind::WeightGrad};
+  std::vector<std::vector<Action>> orders;
+  std::vector<int32_t> turns = {0, 0, 0, 0, 1, 1, 1, 1};
+  do {
+    size_t next[2] = {0, 0};
+    std::vector<Action> order;
+    for (int32_t i : turns)
+      order.emplace_back(kinds[next[i]++], stage, i);
+    orders.push_back(std::move(order));
+  } while (std::next_permutation(turns.begin(), turns.end()));
+  return orders;
+}
+
+// R may run before its gradient arrives.
+TEST(Uneven, NoScheduleWithRecomputationIsBelowABound) {
+  const auto first = ordersOfTwo(0), second = ordersOfTwo(1);
+  int reached = 0;
+  for (int seed = 0; seed < caseCount(60); ++seed) {
+    Engine random(seed);
+    const Problem problem = drawRecomputing(random);
+    ASSERT_EQ(problem.check(), std::nullopt);
+    int64_t optimum = infinite;
+    for (const std::vector<Action> &one : first)
+      for (const std::vector<Action> &other : second) {
+        Schedule schedule;
+        for (const auto *order : {&one, &other}) {
+          for (Action action : *order)
+            schedule.append(action);
+          schedule.endRank();
+        }
+        if (!checkSchedule(problem, schedule))
+          optimum = std::min(optimum, simulate(problem, schedule).makespanNs);
+      }
+    ASSERT_LT(optimum, infinite);
+    for (const BoundArgument &argument : boundArguments()) {
+      if (argument.isOfShards)
+        continue;
+      const int64_t bound = provenBy(argument, problem, 1000);
+      EXPECT_LE(bound, optimum) << argument.name << " with seed " << seed;
+      reached += bound == optimum;
+    }
+  }
+  EXPECT_GT(reached, 0);
 }
 
 } // namespace
