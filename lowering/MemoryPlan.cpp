@@ -272,10 +272,47 @@ ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                     : ProgramSimulation();
 }
 
+/// Lowers the caps by so many times what arenas exceed their devices. Returns
+/// whether any does.
+static bool lowerCaps(const std::vector<int64_t> &arenaBytes,
+                      const std::vector<int64_t> &devices, int64_t times,
+                      Problem &problem) {
+  bool exceeds = false;
+  for (size_t rank = 0; rank < arenaBytes.size(); ++rank) {
+    if (devices[rank] == noMemoryCap || arenaBytes[rank] <= devices[rank])
+      continue;
+    exceeds = true;
+    int64_t &cap = problem.memoryCaps[rank];
+    cap = std::max<int64_t>(0, std::min(cap, devices[rank]) -
+                                   times * (arenaBytes[rank] - devices[rank]));
+  }
+  return exceeds;
+}
+
 std::optional<Fault> rondo::planMemory(const MemoryRequest &request,
                                        Program &program, const ForEach &forEach,
                                        ProgramSimulation *withoutPlaces) {
   ProgramSimulation own;
-  return Planner(request, program, forEach)
-      .run(withoutPlaces ? *withoutPlaces : own);
+  std::optional<Fault> fault = Planner(request, program, forEach)
+                                   .run(withoutPlaces ? *withoutPlaces : own);
+  if (fault || !request.devices || !program.order.hasCopies())
+    return fault;
+  // Waits that places add make up for those of the caps.
+  constexpr int tries = 10;
+  Problem lower = request.executing;
+  Program again = program;
+  MemoryRequest with = {
+      lower,           request.replicas, request.numRanks,
+      request.buffers, request.kept,     request.byMicrobatch};
+  for (int i = 0; i < tries; ++i) {
+    if (!lowerCaps(again.arenaBytes, *request.devices, int64_t(1) << i,
+                   lower)) {
+      program = std::move(again);
+      return std::nullopt;
+    }
+    ProgramSimulation times;
+    if (Planner(with, again, forEach).run(times))
+      return std::nullopt;
+  }
+  return std::nullopt;
 }

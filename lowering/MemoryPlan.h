@@ -39,6 +39,9 @@ struct MemoryRequest {
   /// [micro-batch][replica], if micro-batches differ; null or empty: all have
   /// `buffers`.
   const std::vector<std::vector<ReplicaBuffers>> *byMicrobatch = nullptr;
+  /// [rank]: the memory that its arena should fit, or noMemoryCap; null: there
+  /// is no limit.
+  const std::vector<int64_t> *devices = nullptr;
 };
 
 /// Simulates a program without places, with any number of launches in flight.
@@ -72,6 +75,10 @@ ProgramSimulation simulateWithoutPlaces(const Problem &executing,
 /// slots on the host their own arena. In the program, an action that
 /// takes such a slot waits for the end of the action on another lane that has
 /// released it (ProgramLaneWaits.h).
+///
+/// The caps of ranks do not count messages. If an arena of a program with
+/// copies exceeds `devices`, it is planned again with lower caps, so that loads
+/// wait for more releases: it may exceed them all the same.
 ///
 /// The program must keep rule L1. Returns a fault if a buffer or an arena is
 /// too large, or if a pool needs more than `maxSlots` slots. `withoutPlaces` is

@@ -152,7 +152,8 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
            buffers[one.schedule],
            {dataBytes, sharedStaging(schedules, schedule.plan, lowered.kind),
             versions.weightSlots},
-           &schedule.plan.buffersByMicrobatch},
+           &schedule.plan.buffersByMicrobatch,
+           &schedule.plan.devices},
           lowered.program, forEach, &lowered.withoutPlaces);
   });
   std::vector<int64_t> arena(first.numRanks(), 0), hostArena;

@@ -226,7 +226,8 @@ std::optional<Fault> Finder::place(const Problem &links,
       plan.needsOf(rondo::ProgramKind::Pipeline));
   lowered.program.resident = plan.resident;
   if (auto fault = planMemory({links, links.replicas, links.numRanks(),
-                               plan.buffers, keptBytes(request, plan)},
+                               plan.buffers, keptBytes(request, plan),
+                               /*byMicrobatch=*/nullptr, &plan.devices},
                               lowered.program))
     return fault;
   if (std::optional<Fault> fault = checkLowered(lowered, plan))
