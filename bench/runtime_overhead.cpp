@@ -27,7 +27,7 @@ static void measure(int ranks, int cores, bool fromTable) {
   TimedPipeline pipeline(spec, cores);
   const ProgramDesc &own = pipeline.desc();
   const ProgramValues values = valuesOf(pipeline.program.exe, own);
-  const FoundProgram found(own, "found", values.program, values.problem.edges);
+  const FoundProgram found(own, "found", values.program, values.problem);
   ProgramRun run(pipeline.connections, fromTable ? found.desc() : own);
   Team team(ranks);
   std::vector<double> perAction;
