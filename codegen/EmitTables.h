@@ -93,7 +93,8 @@ std::string shareTable(const SizesText &text, int32_t sizes);
 std::string edgeTable(const Problem &problem, llvm::ArrayRef<StageText> stages,
                       const SizesText &text, int32_t sizes);
 
-/// What all programs of an executable read whose micro-batches differ.
+/// The table of micro-batches that differ, which all programs of an executable
+/// read.
 std::string unevenTable(const UnevenText &uneven, bool hasEdges);
 
 /// Pools, slots, places, collectives and ranks of a program. `functions`

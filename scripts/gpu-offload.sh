@@ -18,7 +18,7 @@ set -u
 export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$1
-# Of a run, s: all together take at most 10 minutes.
+# Seconds for a run; all runs together take at most 10 minutes.
 limit=40
 out=$build/offload
 mkdir -p "$out"
@@ -67,7 +67,7 @@ for schedule in all fit; do
   verify gpt2-350m-offload-$schedule on 3
 done
 
-# What a log says after a word at the start of a line.
+# Prints the rest of the lines of a log that begin with a word.
 field() {
   sed -n "s/^$1: //p" "$out/$name.log"
 }

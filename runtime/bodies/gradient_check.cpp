@@ -114,7 +114,7 @@ private:
   std::vector<float> weightValues, outputGradValues;
   std::vector<std::vector<float>> inputValues;
   std::vector<int32_t> data;
-  /// Of a row of documents.
+  /// Starts of the documents of a row.
   std::vector<int32_t> starts;
   Buffer weights, gradients, forI, forW, kept, output, outputGrad, workspace,
       backwardWorkspace;

@@ -3,9 +3,8 @@
 //
 // Batches whose micro-batches are rows of documents (model/documents.h), for
 // programs that draw them; those of today have the lengths of their plan. The
-// batch of an iteration depends only on the data, the
-// seed, the iteration and the limits, so that all processes and a resumed run
-// pack the same one.
+// batch of an iteration depends only on the data, the seed, the iteration and
+// the limits, so that all processes and a resumed run pack the same one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +45,7 @@ struct PackedBatch {
   int64_t pairs(int32_t microbatch) const;
   /// LayerArgs::documentStarts: one more than there are documents.
   std::vector<int32_t> starts(int32_t microbatch) const;
-  /// Of all micro-batches.
+  /// The tokens of all micro-batches.
   int64_t tokens() const;
 };
 

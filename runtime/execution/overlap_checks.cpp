@@ -19,19 +19,6 @@ static int64_t bytesOf(const ProgramDesc &program, int32_t replica,
   return program.shares[replica].bytes[static_cast<int>(buffer)];
 }
 
-/// The layers of a replica, for its samples.
-static std::vector<LayerDesc> layersOf(const Executable &exe,
-                                       const ProgramDesc &program, int32_t h) {
-  const StageDesc &stage = exe.stages[exe.replicas[h].stage];
-  const ShareDesc &share = program.shares[h];
-  std::vector<LayerDesc> layers;
-  for (int32_t l = 0; l < stage.numLayers; ++l)
-    layers.push_back(shareOf(program.layers[stage.firstLayer + l],
-                             {share.firstSample, share.samples},
-                             samplesOf(program)));
-  return layers;
-}
-
 void rondo::runtime::checkOverlap(const Executable &exe,
                                   const ProgramDesc &program) {
   auto fail = [&](const std::string &what) {

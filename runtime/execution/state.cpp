@@ -431,7 +431,7 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
 
   const LayerDesc *layers = program.layers + stage.firstLayer;
   if (binding.share->samples != samplesOf(program)) {
-    binding.shared = layersOf(h, program);
+    binding.shared = layersOf(exe, program, h);
     layers = binding.shared.data();
   }
   binding.innerBytes = innerBytes(layers, stage.numLayers);

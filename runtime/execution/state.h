@@ -87,6 +87,10 @@ inline int32_t samplesOf(const ProgramDesc &program) {
 /// scratch at the end of its workspace.
 int64_t movedBytes(const LayerDesc *layers, int32_t count);
 
+/// The layers of a replica, for its samples.
+std::vector<LayerDesc> layersOf(const Executable &exe,
+                                const ProgramDesc &program, int32_t replica);
+
 /// The place of a replica's buffer.
 inline const PlaceDesc &placeOf(const ProgramDesc &program, int32_t replica,
                                 Buffer buffer) {
@@ -227,9 +231,6 @@ private:
   void checkRunningTensors() const;
   void checkEdges(const ProgramDesc &program) const;
 
-  /// The layers of a replica, for its samples.
-  std::vector<LayerDesc> layersOf(int32_t replica,
-                                  const ProgramDesc &program) const;
   ReplicaBinding bindReplica(int32_t replica, const ProgramDesc &program);
   /// Places for partial norms in the control memory of its stage.
   int64_t numPartials(const ReplicaDesc &replica) const;

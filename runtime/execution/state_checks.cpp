@@ -223,8 +223,9 @@ void State::checkShares(const ProgramDesc &program) const {
   }
 }
 
-std::vector<LayerDesc> State::layersOf(int32_t h,
-                                       const ProgramDesc &program) const {
+std::vector<LayerDesc> rondo::runtime::layersOf(const Executable &exe,
+                                                const ProgramDesc &program,
+                                                int32_t h) {
   const StageDesc &stage = exe.stages[exe.replicas[h].stage];
   const ShareDesc &share = program.shares[h];
   std::vector<LayerDesc> layers;
@@ -240,7 +241,7 @@ void State::checkOtherSizes(const ProgramDesc &program) const {
     if (program.layers == exe.layers &&
         program.shares[h].samples == samplesOf(program))
       continue;
-    for (const LayerDesc &layer : layersOf(h, program))
+    for (const LayerDesc &layer : layersOf(exe, program, h))
       if (layer.kind == LayerKind::Custom)
         checkCustomLayer(layer);
   }
@@ -288,7 +289,7 @@ void State::checkStages(const ProgramDesc &program) const {
     const StageDesc &stage = exe.stages[exe.replicas[h].stage];
     const ShareDesc &share = program.shares[h];
     int64_t needed[numBuffers];
-    stageBytes(layersOf(h, program).data(), stage.numLayers, microbatches,
+    stageBytes(layersOf(exe, program, h).data(), stage.numLayers, microbatches,
                needed, exe.replicas[h].shards, exe.moments, stage.momentShards);
     for (int b = 0; b < numBuffers; ++b)
       if (share.bytes[b] < needed[b])

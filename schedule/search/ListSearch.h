@@ -56,7 +56,7 @@ protected:
   /// Computes the bound and limits the budget; `defaultEffort` in 1,000 tasks.
   /// False: the problem has no schedule, and `result` says why.
   bool begin(int64_t defaultEffort);
-  /// Of the best schedule so far; `infinite` if there is none.
+  /// The objective of the best schedule so far; `infinite` if there is none.
   int64_t objective() const;
   bool isDone() { return objective() <= result.bound.ns || budget.isSpent(); }
   void report() const;

@@ -72,7 +72,7 @@ TEST(Packing, TheLastDrawnAreLeftOutUntilRowsFit) {
   EXPECT_EQ(positions(pack({4, 4, 2, 5}, {2, 6, 6, 0})), (Rows{{0, 2}, {1}}));
   EXPECT_EQ(positions(pack({4, 4, 2, 3}, {2, 7, 7, 0})),
             (Rows{{0, 3}, {1, 2}}));
-  // As many as rows stay, which documents of at most a row's tokens fit.
+  // As many documents as rows always stay, since each fits a row of its own.
   EXPECT_EQ(positions(pack({6, 6, 1}, {2, 6, 6, 0})), (Rows{{0}, {1}}));
 }
 
