@@ -17,7 +17,7 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 /// Effort of the search that finds the order of sums, in units of 1,000 tasks.
-static constexpr int64_t earlyEffort = 100;
+static constexpr int64_t earlyEffort = 300;
 
 static DocumentLengths lengthsOf(const PackedBatch &batch) {
   DocumentLengths lengths;
@@ -225,8 +225,8 @@ Planner::improve(const PlannedBatch &planned, int64_t effort, uint64_t seed,
              : nullptr;
 }
 
-std::shared_ptr<const FoundProgram>
-Planner::ofKind(runtime::ProgramKind which, const PackedBatch &batch) {
+std::shared_ptr<const FoundProgram> Planner::ofKind(runtime::ProgramKind which,
+                                                    const PackedBatch &batch) {
   const bool isReference = which == runtime::ProgramKind::Sequential;
   std::unique_ptr<Kind> &kind = isReference ? sequential : evaluation;
   if (!kind)

@@ -73,7 +73,11 @@ public:
   /// The documents of a program that draws them (BatchLimitsDesc), like data();
   /// else null.
   const std::shared_ptr<Documents> &allDocuments() const { return documents; }
-  int64_t searchEffort() const { return options.searchEffort; }
+  /// Of the search for the schedule of each batch, in units of 1,000 tasks.
+  int64_t searchEffort() const {
+    constexpr int64_t usual = 2000;
+    return options.searchEffort.value_or(usual);
+  }
   int cores() const { return numCores; }
   /// Threads of each rank of this process.
   int32_t threadsOfRank() const { return numThreads; }
@@ -100,8 +104,8 @@ public:
                         const std::atomic<int> &stopSignal = noSignal,
                         int32_t proposal = -1, const Emulation &emulation = {});
   /// Writes the inputs of a micro-batch's row of documents, and their targets.
-  using WriteRow =
-      std::function<void(int64_t microbatch, int32_t *inputs, int32_t *targets)>;
+  using WriteRow = std::function<void(int64_t microbatch, int32_t *inputs,
+                                      int32_t *targets)>;
   /// train() on a batch of documents; `run` is of a program for it.
   IterationResult trainBatch(ProgramRun &run, const WriteRow &rows,
                              uint64_t seed, int64_t iteration,
