@@ -285,10 +285,12 @@ struct BatchLimitsDesc {
   /// Tokens for whose activations a rank has memory in each of its stages, at
   /// least those of one micro-batch.
   int64_t inFlightTokens;
-  /// One entry per rank: bytes of these activations, the cap of a search.
+  /// One entry per rank: bytes of these activations, or what its device leaves
+  /// of them: the cap of a search.
   const int64_t *activationBytes;
   /// Predicted ns of a task or step of each replica, as ProgramDesc::workNs:
-  /// [replica * numCostColumns + costColumn(kind)].
+  /// [replica * numCostColumns + costColumn(kind)]. Those of B are empty: it
+  /// takes the sum of its I and W.
   const rondo::AffineCost *workNs;
 };
 
