@@ -133,8 +133,9 @@ void BackgroundEstimator::takeAll(std::vector<Round> taken) {
 
 bool BackgroundEstimator::workOnce() {
   std::unique_lock<std::mutex> lock(thread.mutex);
-  thread.changed.wait(
-      lock, [this] { return thread.isStopping || !fresh.empty() || turnsLeft > 0; });
+  thread.changed.wait(lock, [this] {
+    return thread.isStopping || !fresh.empty() || turnsLeft > 0;
+  });
   if (thread.isStopping)
     return false;
   if (!fresh.empty()) {

@@ -84,8 +84,7 @@ void BackgroundPlanner::plan(const Request &of) {
 void BackgroundPlanner::work() {
   for (;;) {
     std::unique_lock<std::mutex> lock(thread.mutex);
-    thread.changed.wait(lock,
-                        [this] { return thread.isStopping || request; });
+    thread.changed.wait(lock, [this] { return thread.isStopping || request; });
     if (thread.isStopping)
       return;
     const Request next = *std::exchange(request, std::nullopt);

@@ -99,9 +99,8 @@ BatchTables::BatchTables(const Executable &executable, const ProgramDesc &like,
     documents.push_back({static_cast<int32_t>(row.size()) - 1, row.data(),
                          rowShare(tokens, all)});
     const auto same =
-        std::find_if(sizes.begin(), sizes.end(), [&](const Size &size) {
-          return size.tokens == tokens;
-        });
+        std::find_if(sizes.begin(), sizes.end(),
+                     [&](const Size &size) { return size.tokens == tokens; });
     sizesOf.push_back(static_cast<int32_t>(same - sizes.begin()));
     if (same == sizes.end())
       sizes.push_back(makeSize(executable, like, problem, tokens));
@@ -121,7 +120,8 @@ std::vector<std::vector<ReplicaBuffers>> BatchTables::buffers() const {
   for (int32_t size : sizesOf) {
     result.emplace_back();
     for (const ShareDesc &share : sizes[size].shares)
-      std::copy_n(share.bytes, numBuffers, result.back().emplace_back().begin());
+      std::copy_n(share.bytes, numBuffers,
+                  result.back().emplace_back().begin());
   }
   return result;
 }

@@ -42,8 +42,8 @@ std::string describeChain(const std::vector<RankStatus> &ranks);
 /// The ranks of one program that this process holds, and their transport.
 class ProgramRun {
 public:
-  /// The connections and the program must outlive it. Several may exist at the same time; their
-  /// iterations take turns.
+  /// The connections and the program must outlive it. Several may exist at the
+  /// same time; their iterations take turns.
   ProgramRun(Connections &connections, const ProgramDesc &program);
 
   const ProgramDesc &program() const { return desc; }

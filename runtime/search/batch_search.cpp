@@ -225,8 +225,8 @@ Planner::improve(const PlannedBatch &planned, int64_t effort, uint64_t seed,
              : nullptr;
 }
 
-std::shared_ptr<const FoundProgram>
-Planner::ofKind(runtime::ProgramKind which, const PackedBatch &batch) {
+std::shared_ptr<const FoundProgram> Planner::ofKind(runtime::ProgramKind which,
+                                                    const PackedBatch &batch) {
   const bool isReference = which == runtime::ProgramKind::Sequential;
   std::unique_ptr<Kind> &kind = isReference ? sequential : evaluation;
   if (!kind)

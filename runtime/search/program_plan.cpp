@@ -137,23 +137,21 @@ std::optional<Fault> rondo::runtime::placeLike(const LikeProgram &like,
                                                const Problem &problem,
                                                LoweredProgram &lowered) {
   const Problem executing = executingProblem(lowered.kind, problem);
-  lowered.program =
-      insertCommunication(executing, lowered.tasks,
-                          simulate(executing, lowered.tasks,
-                                   /*keepTimes=*/true),
-                          plan.needsOf(lowered.kind));
+  lowered.program = insertCommunication(executing, lowered.tasks,
+                                        simulate(executing, lowered.tasks,
+                                                 /*keepTimes=*/true),
+                                        plan.needsOf(lowered.kind));
   lowered.program.resident = plan.resident;
-  if (auto fault =
-          planMemory({executing, problem.replicas, problem.numRanks(),
-                      plan.buffers, keptBytes(like, plan),
-                      &plan.buffersByMicrobatch, &plan.devices},
-                     lowered.program))
+  if (auto fault = planMemory({executing, problem.replicas, problem.numRanks(),
+                               plan.buffers, keptBytes(like, plan),
+                               &plan.buffersByMicrobatch, &plan.devices},
+                              lowered.program))
     return fault;
   if (std::optional<Fault> fault = checkLowered(lowered, plan))
     return fault;
-  return findMoved(lowered.program, {lowered.kind, lowered.executing,
-                                     Schedule(), like.values.program,
-                                     ProgramSimulation()});
+  return findMoved(lowered.program,
+                   {lowered.kind, lowered.executing, Schedule(),
+                    like.values.program, ProgramSimulation()});
 }
 
 /// The computation of a program with its copies, gathers and reductions,
@@ -169,4 +167,3 @@ Schedule rondo::runtime::tasksOf(const Program &program) {
   }
   return tasks;
 }
-

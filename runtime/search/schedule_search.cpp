@@ -41,9 +41,9 @@ namespace {
 class Finder {
 public:
   Finder(const SearchRequest &request)
-      : request(request), like{request.executable, request.like, request.values},
-        plan(figuresOf(like)),
-        problem(request.values.problem) {
+      : request(request),
+        like{request.executable, request.like, request.values},
+        plan(figuresOf(like)), problem(request.values.problem) {
     for (int32_t h = 0; h < problem.numReplicas(); ++h)
       setBytes(problem, h, plan.buffers[h], &problem.costs[h * numCostColumns]);
     setCaps(like, problem);

@@ -54,9 +54,8 @@ static const BatchLimitsDesc &limitsOf(const Executable &executable) {
 }
 
 PlannedBatches::PlannedBatches(Trainer &trainer, uint64_t seed, int64_t last)
-    : trainer(trainer), exe(trainer.executable()),
-      support(*exe.extras.batches), seed(seed), last(last),
-      effort(trainer.searchEffort()) {
+    : trainer(trainer), exe(trainer.executable()), support(*exe.extras.batches),
+      seed(seed), last(last), effort(trainer.searchEffort()) {
   const BatchLimitsDesc &most = ::limitsOf(exe);
   limits.microbatches = most.microbatches;
   limits.rowTokens = most.rowTokens;
@@ -75,8 +74,7 @@ PackedBatch PlannedBatches::pack(int64_t iteration) const {
 
 void PlannedBatches::begin(int64_t iteration) {
   if (!background)
-    background =
-        std::make_unique<BackgroundPlanner>(support.plan(exe), effort);
+    background = std::make_unique<BackgroundPlanner>(support.plan(exe), effort);
   background->begin([this, iteration] { return pack(iteration); },
                     static_cast<uint64_t>(iteration));
   planned = iteration;
@@ -163,8 +161,8 @@ BatchRun &PlannedBatches::at(int64_t iteration) {
 BatchRun &PlannedBatches::referenceAt(int64_t iteration) {
   current.run.reset();
   current.planned = planner().early(pack(iteration));
-  current.planned.program = planner().ofKind(runtime::ProgramKind::Sequential,
-                                             current.planned.batch);
+  current.planned.program =
+      planner().ofKind(runtime::ProgramKind::Sequential, current.planned.batch);
   prepare(current);
   return current;
 }
@@ -183,9 +181,9 @@ BatchRun &PlannedBatches::heldOut() {
   return evaluation;
 }
 
-std::shared_ptr<Documents>
-rondo::runtime::openBatches(const Options &options, int32_t vocab,
-                            bool isGenerated) {
+std::shared_ptr<Documents> rondo::runtime::openBatches(const Options &options,
+                                                       int32_t vocab,
+                                                       bool isGenerated) {
   if (isGenerated)
     return generateDocuments(vocab);
   return openDocuments(options.data, options.heldOut, vocab, options.endToken);

@@ -12,7 +12,8 @@ namespace rondo::runtime {
 // BatchSchedules.
 std::shared_ptr<Documents> openBatches(const Options &options, int32_t vocab,
                                        bool isGenerated);
-std::unique_ptr<Batches> makeBatches(Trainer &trainer, uint64_t seed, int64_t last);
+std::unique_ptr<Batches> makeBatches(Trainer &trainer, uint64_t seed,
+                                     int64_t last);
 
 } // namespace rondo::runtime
 

@@ -108,7 +108,8 @@ struct BatchSchedules {
   std::shared_ptr<Documents> (*open)(const Options &options, int32_t vocab,
                                      bool isGenerated);
   std::unique_ptr<BatchPlanner> (*plan)(const Executable &executable);
-  std::unique_ptr<Batches> (*make)(Trainer &trainer, uint64_t seed, int64_t last);
+  std::unique_ptr<Batches> (*make)(Trainer &trainer, uint64_t seed,
+                                   int64_t last);
 };
 
 struct TextGeneration {

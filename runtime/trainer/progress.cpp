@@ -182,8 +182,7 @@ void Progress::iteration(int64_t number, int64_t last,
     times[program.id].push_back(result.ns);
   const BatchRun *const own = std::exchange(batch, nullptr);
   if (own && isFirst) {
-    searchedBatches +=
-        own->planned.source == PlannedBatch::Source::Searched;
+    searchedBatches += own->planned.source == PlannedBatch::Source::Searched;
     predictedNs += own->planned.program->batch().predictedNs;
   }
   const int64_t tokens = trainer.tokensOf(program);

@@ -100,8 +100,8 @@ public:
                         const std::atomic<int> &stopSignal = noSignal,
                         int32_t proposal = -1, const Emulation &emulation = {});
   /// Writes the inputs of a micro-batch's row of documents, and their targets.
-  using WriteRow =
-      std::function<void(int64_t microbatch, int32_t *inputs, int32_t *targets)>;
+  using WriteRow = std::function<void(int64_t microbatch, int32_t *inputs,
+                                      int32_t *targets)>;
   /// train() on a batch of documents; `run` is of a program for it.
   IterationResult trainBatch(ProgramRun &run, const WriteRow &rows,
                              uint64_t seed, int64_t iteration,

@@ -91,8 +91,8 @@ static void runBatches(Trainer &trainer, const RunFromStart &how,
                                                 how.iterations);
   for (int64_t i = 1; i <= how.iterations; ++i) {
     BatchRun &batch = isReference ? batches->referenceAt(i) : batches->at(i);
-    const IterationResult result = trainer.trainBatch(
-        *batch.run, batch.rows, how.seed, i, how.iterations);
+    const IterationResult result =
+        trainer.trainBatch(*batch.run, batch.rows, how.seed, i, how.iterations);
     snapshot.skipped += !result.isFinite;
     print(trainer, batch.run->program(), how, i, result);
   }
