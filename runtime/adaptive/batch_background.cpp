@@ -4,6 +4,7 @@
 #include "runtime/adaptive/batch_background.h"
 
 #include <algorithm>
+#include <sys/resource.h>
 #include <utility>
 
 using namespace rondo::runtime;
@@ -82,6 +83,10 @@ void BackgroundPlanner::plan(const Request &of) {
 }
 
 void BackgroundPlanner::work() {
+  // Ranks come first where there are fewer cores than threads. On Linux this is
+  // of the calling thread; on failure it stays as it was.
+  constexpr int lower = 10;
+  (void)setpriority(PRIO_PROCESS, 0, lower);
   for (;;) {
     std::unique_lock<std::mutex> lock(thread.mutex);
     thread.changed.wait(lock, [this] { return thread.isStopping || request; });

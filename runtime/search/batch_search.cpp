@@ -17,7 +17,7 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 /// Effort of the search that finds the order of sums, in units of 1,000 tasks.
-static constexpr int64_t earlyEffort = 100;
+static constexpr int64_t earlyEffort = 300;
 
 static DocumentLengths lengthsOf(const PackedBatch &batch) {
   DocumentLengths lengths;

@@ -186,7 +186,8 @@ std::shared_ptr<Documents> rondo::runtime::openBatches(const Options &options,
                                                        bool isGenerated) {
   if (isGenerated)
     return generateDocuments(vocab);
-  return openDocuments(options.data, options.heldOut, vocab, options.endToken);
+  return openDocuments(options.data, options.heldOut, vocab,
+                       options.endToken.value_or(defaultEndToken));
 }
 
 std::unique_ptr<Batches>

@@ -9,6 +9,7 @@
 
 #include "kinds/EditDistance.h"
 #include "runtime/base/error.h"
+#include "runtime/data/documents.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -152,7 +153,9 @@ static const Flag flags[] = {
      "if batches are drawn: the token between documents in llm.c's files "
      "(default 50256)",
      [](Options &o, Set v) { o.endToken = smallNumber("--end-token", v, 0); },
-     valueOf<&Options::endToken>},
+     [](const Options &o, const Executable &) {
+       return textOf(o.endToken.value_or(defaultEndToken));
+     }},
     {"--search-effort", "N",
      "if batches are drawn: effort of the search for the schedule of each, in "
      "units of 1,000 tasks (default 2000)",

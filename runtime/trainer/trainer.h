@@ -73,7 +73,11 @@ public:
   /// The documents of a program that draws them (BatchLimitsDesc), like data();
   /// else null.
   const std::shared_ptr<Documents> &allDocuments() const { return documents; }
-  int64_t searchEffort() const { return options.searchEffort; }
+  /// Of the search for the schedule of each batch, in units of 1,000 tasks.
+  int64_t searchEffort() const {
+    constexpr int64_t usual = 2000;
+    return options.searchEffort.value_or(usual);
+  }
   int cores() const { return numCores; }
   /// Threads of each rank of this process.
   int32_t threadsOfRank() const { return numThreads; }
