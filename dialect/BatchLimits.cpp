@@ -47,6 +47,34 @@ LogicalResult rondo::pipe::verifyTokens(PlanOp plan) {
   return success();
 }
 
+/// Refuses what programs that draw documents do not support yet.
+static LogicalResult verifyStage(StageOp stage, PlanOp plan) {
+  auto refuse = [&](StringRef what, StringRef advice) {
+    InFlightDiagnostic error = stage.emitError()
+                               << "plan @" << plan.getSymName()
+                               << " draws documents, but stage @"
+                               << stage.getSymName() << " " << what << ": "
+                               << advice;
+    error.attachNote(plan.getLoc())
+        << "plan @" << plan.getSymName() << " is here";
+    return error;
+  };
+  if (stage.getRanks().size() > 1)
+    return refuse("has several replicas, which do not go together yet",
+                  "put the stage on one rank");
+  if (stage.getOffloadAttr())
+    return refuse("offloads, which do not go together yet",
+                  "leave out `offload`");
+  StageCostsAttr costs = stage.getCostsAttr();
+  if (!stage.buffersByMicrobatch().empty() ||
+      (costs && llvm::any_of(costs.getLists(), [](const auto &list) {
+         return list.second.size() > 1;
+       })))
+    return refuse("lists figures by micro-batch",
+                  "write one number, that of the largest micro-batch");
+  return success();
+}
+
 LogicalResult rondo::pipe::verifyTokensOf(PlanOp plan, ModelOp model) {
   if (failed(verifyTakeDocuments(plan, model)))
     return failure();
@@ -57,28 +85,9 @@ LogicalResult rondo::pipe::verifyTokensOf(PlanOp plan, ModelOp model) {
            << "a micro-batch of " << most << " tokens may have more than "
            << maxDocuments << " documents of the model's sequence of "
            << sequence << ": lower most";
-  auto refuse = [&](Operation *op, StringRef what, StringAttr name) {
-    InFlightDiagnostic error =
-        op->emitError() << what << " @" << name.getValue()
-                        << " lists figures by micro-batch, but plan @"
-                        << plan.getSymName()
-                        << " draws documents for each: write one number, that "
-                           "of the largest micro-batch";
-    error.attachNote(plan.getLoc())
-        << "plan @" << plan.getSymName() << " is here";
-    return error;
-  };
-  auto lists = [](auto attr) {
-    return attr && llvm::any_of(attr.getLists(), [](const auto &list) {
-             return list.second.size() > 1;
-           });
-  };
-  for (LayerOp layer : model.getLayers())
-    if (lists(layer.getSyntheticAttr()))
-      return refuse(layer, "layer", layer.getSymNameAttr());
   for (StageOp stage : plan.getStages())
-    if (lists(stage.getCostsAttr()) || !stage.buffersByMicrobatch().empty())
-      return refuse(stage, "stage", stage.getSymNameAttr());
+    if (failed(verifyStage(stage, plan)))
+      return failure();
   return success();
 }
 
@@ -114,6 +123,15 @@ void rondo::pipe::limitToTokens(PlanOp plan, Problem &problem) {
     for (ActionKind kind :
          {ActionKind::Forward, ActionKind::Recompute, ActionKind::InputGrad})
       held[problem.rankOf(h)] += problem.cost(h, kind).acquireBytes;
-  for (auto [cap, bytes] : llvm::zip_equal(problem.memoryCaps, held))
-    cap = std::min(cap, bytesInFlight(plan, bytes));
+  for (auto [rank, bytes] : llvm::enumerate(held)) {
+    int64_t &cap = problem.memoryCaps[rank];
+    const int64_t limit = bytesInFlight(plan, bytes);
+    if (cap <= limit)
+      continue;
+    cap = limit;
+    // Errors compare with this memory.
+    if (!problem.devices.empty())
+      problem.devices[rank].deviceBytes =
+          problem.devices[rank].stateBytes + limit;
+  }
 }

@@ -107,8 +107,8 @@ mlir::LogicalResult verifyRecomputation(PlanOp plan);
 mlir::LogicalResult verifyDocuments(PlanOp plan);
 /// Checks `tokens` without the plan's model.
 mlir::LogicalResult verifyTokens(PlanOp plan);
-/// The same with it: its layers take documents, and none has lists by
-/// micro-batch.
+/// The same with it: its layers take documents, and its stages have one replica
+/// and no lists by micro-batch.
 mlir::LogicalResult verifyTokensOf(PlanOp plan, ModelOp model);
 /// The lengths of a row of the largest batch.
 llvm::ArrayRef<int64_t> longestRow(PlanOp plan);

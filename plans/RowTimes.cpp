@@ -53,8 +53,7 @@ static std::array<RowFlops, 3> rowFlops(const runtime::LayerDesc &layer) {
 
 /// The times of F, I and W of one layer.
 static std::array<RowTime, 3> timesOf(const runtime::LayerDesc &layer,
-                                      LayerOp op, int64_t microbatch,
-                                      int64_t flopsPerUs) {
+                                      LayerOp op, int64_t flopsPerUs) {
   std::array<RowTime, 3> times;
   const ModelSizes sizes = *cast<ModelOp>(op->getParentOp()).getSizes();
   const int64_t allTokens = sizes.batch * sizes.sequence;
@@ -62,11 +61,6 @@ static std::array<RowTime, 3> timesOf(const runtime::LayerDesc &layer,
     for (int k = 0; k < 3; ++k)
       times[k].perToken = ns[k] * parts / allTokens;
   };
-  if (SyntheticAttr figures = op.getSyntheticAttr()) {
-    const SyntheticCosts costs = figures.of(microbatch);
-    inTokens({costs.forwardNs, costs.inputGradNs, costs.weightGradNs});
-    return times;
-  }
   const bool isCustom = layer.kind == runtime::LayerKind::Custom;
   const LayerCostsAttr costs = op.getCostsAttr();
   if (isCustom && !costs) {
@@ -108,8 +102,8 @@ static std::array<RowTime, 3> timesOf(const runtime::LayerDesc &layer,
 }
 
 void RowTimes::add(const runtime::LayerDesc &layer, LayerOp op,
-                   int64_t microbatch, int64_t flopsPerUs) {
-  const std::array<RowTime, 3> own = timesOf(layer, op, microbatch, flopsPerUs);
+                   int64_t flopsPerUs) {
+  const std::array<RowTime, 3> own = timesOf(layer, op, flopsPerUs);
   for (int k = 0; k < 3; ++k)
     task[k] += own[k];
   if (layer.recomputes)

@@ -39,8 +39,7 @@ struct RowTimes {
   /// micro-batch that the model states are taken in proportion to operations
   /// or, without any, to tokens. Other times are those of the operations at
   /// `flopsPerUs`; attention stays within a document.
-  void add(const runtime::LayerDesc &layer, LayerOp op, int64_t microbatch,
-           int64_t flopsPerUs);
+  void add(const runtime::LayerDesc &layer, LayerOp op, int64_t flopsPerUs);
 };
 
 struct RowSize {

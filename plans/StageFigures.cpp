@@ -110,7 +110,7 @@ void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
                 freedBefore = freedByInputGrad;
   addLayer(layer, op, speed);
   if (!documents.empty())
-    rows.add(layer, op, microbatch, speed);
+    rows.add(layer, op, speed);
   if (layer.offloads) {
     offloaded += activation - activationBefore;
     offloadedForInputGrad += freedByInputGrad - freedBefore;
@@ -253,7 +253,7 @@ StageCostsAttr StageFigures::costs(StageOp stage) const {
 std::vector<AffineCost> StageFigures::rowCosts(StageOp stage) const {
   RowTimes rows;
   for (unsigned place : placesOf(stage))
-    rows.add(layersOf.front()[place], ops[place], /*microbatch=*/0,
+    rows.add(layersOf.front()[place], ops[place],
              flopsPerUs[stage.getRanks()[0]]);
   const RowSize size = sizeOf(documents.front());
   const StageCosts stated = stage.getCostsAttr().of(0);

@@ -84,24 +84,11 @@ pipe.plan @p of @gpt on @lab microbatches(2) tokens<most = 32, in_flight = 64> {
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
   pipe.layer @wte embedding
-  // expected-error @+1 {{layer @wait lists figures by micro-batch, but plan @p draws documents for each: write one number, that of the largest micro-batch}}
-  pipe.layer @wait synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
-}
-// expected-note @+1 {{plan @p is here}}
-pipe.plan @p of @gpt on @lab microbatches(2) tokens<most = 32, in_flight = 64> {
-  pipe.stage @s0 [@wte, @wait] on 0
-}
-
-// -----
-
-pipe.cluster @lab { pipe.device @d0 }
-pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
-  pipe.layer @wte embedding
   pipe.layer @head head
 }
 // expected-note @+1 {{plan @p is here}}
 pipe.plan @p of @gpt on @lab microbatches(2) tokens<most = 32, in_flight = 64> {
-  // expected-error @+1 {{stage @s0 lists figures by micro-batch, but plan @p draws documents for each}}
+  // expected-error @+1 {{plan @p draws documents, but stage @s0 lists figures by micro-batch: write one number, that of the largest micro-batch}}
   pipe.stage @s0 [@wte, @head] on 0
       costs<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 0,
             input_grad_frees_bytes = 0, output_bytes = 0>
@@ -128,20 +115,35 @@ pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, ba
 }
 // expected-note @+1 {{plan @p is here}}
 pipe.plan @p of @gpt on @lab microbatches(2) tokens<most = 32, in_flight = 64> {
-  // expected-error @+1 {{the micro-batches of plan @p differ, but stage @s0 assigns them round-robin, which do not go together yet: put the stage on one rank}}
+  // expected-error @+1 {{plan @p draws documents, but stage @s0 has several replicas, which do not go together yet: put the stage on one rank}}
   pipe.stage @s0 [@wte, @head] on [0, 1] round_robin
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @head head
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @gpt on @lab microbatches(2) tokens<most = 32, in_flight = 64> {
+  // expected-error @+1 {{plan @p draws documents, but stage @s0 offloads, which do not go together yet: leave out `offload`}}
+  pipe.stage @s0 [@wte, @head] on 0 offload
 }
 
 // -----
 
 // Four micro-batches in flight are more than their tokens allow.
 
+// expected-note @+1 {{rank 0 is device @d0; one micro-batch at a time holds 12032 bytes of activations there, so an order with fewer in flight can fit}}
 pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
 pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, batch = 1> {
   pipe.layer @wte embedding
   pipe.layer @block block
   pipe.layer @head head
 }
+// expected-note @+1 {{plan @p has memory for the activations of 64 tokens in each stage: raise in_flight, or search for an order with fewer in flight}}
 pipe.plan @p of @gpt on @lab microbatches(4) tokens<most = 32, in_flight = 64> {
   pipe.stage @s0 [@wte, @block] on 0
   pipe.stage @s1 [@head] on 1

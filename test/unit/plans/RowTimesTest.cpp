@@ -27,7 +27,6 @@ pipe.model @gpt gpt<vocab = 64, sequence = 32, hidden = 32, heads = 2, ffn = 64,
   pipe.layer @h0 block
   pipe.layer @measured block
       costs<forward_ns = 100003, input_grad_ns = 200003, weight_grad_ns = 0>
-  pipe.layer @wait synthetic<forward_ns = 96, input_grad_ns = 192, weight_grad_ns = 1000, output_bytes = 12288>
   pipe.layer @mix custom<body = "mix", output_bytes = 12288, forward_flops = 100003, input_grad_flops = 7,
                          documents = true>
   pipe.layer @head head
@@ -38,13 +37,13 @@ pipe.model @llama llama<vocab = 64, sequence = 32, hidden = 32, heads = 2, kv_he
   pipe.layer @head head
 }
 pipe.plan @a of @gpt on @lab microbatches(3) tokens<most = 80, in_flight = 160> {
-  pipe.stage @s0 [@wte, @h0, @measured, @wait, @mix, @head] on 0 recompute [@h0]
+  pipe.stage @s0 [@wte, @h0, @measured, @mix, @head] on 0 recompute [@h0]
 }
 pipe.plan @b of @llama on @lab microbatches(1) tokens<most = 80, in_flight = 80> {
   pipe.stage @s0 [@wte, @h0, @head] on 0
 }
 pipe.plan @c of @gpt on @lab microbatches(3) documents [[32, 7, 1], [5], [20, 30, 3]] {
-  pipe.stage @s0 [@wte, @h0, @measured, @wait, @mix, @head] on 0 recompute [@h0]
+  pipe.stage @s0 [@wte, @h0, @measured, @mix, @head] on 0 recompute [@h0]
 }
 )";
 
@@ -76,11 +75,10 @@ TEST_F(RowTimesTest, AddsTheOperationsOfEachDocument) {
     PlanOp op = plan(name);
     for (auto [layer, layerOp] :
          llvm::zip_equal(describeLayers(op), op.lookupModel().getLayers())) {
-      if (layer.kind == runtime::LayerKind::Synthetic ||
-          layer.kind == runtime::LayerKind::Custom || layerOp.getCosts())
+      if (layer.kind == runtime::LayerKind::Custom || layerOp.getCosts())
         continue;
       RowTimes times;
-      times.add(layer, layerOp, 0, speed);
+      times.add(layer, layerOp, speed);
       for (int k = 0; k < 3; ++k) {
         int64_t flops = 0;
         for (int64_t tokens : row)
@@ -100,7 +98,7 @@ TEST_F(RowTimesTest, ScalesMeasuredTimesByOperationsOrTokens) {
   const std::vector<int64_t> row = {32, 7, 1};
   auto timesOf = [&](size_t layer) {
     RowTimes times;
-    times.add(layers[layer], ops[layer], 0, 1000);
+    times.add(layers[layer], ops[layer], 1000);
     return std::array<int64_t, 3>{sizeOf(row).of(times.task[0].cost()),
                                   sizeOf(row).of(times.task[1].cost()),
                                   sizeOf(row).of(times.task[2].cost())};
@@ -116,8 +114,7 @@ TEST_F(RowTimesTest, ScalesMeasuredTimesByOperationsOrTokens) {
   EXPECT_EQ(timesOf(2)[1], std::ceil(200003 * part[1]));
   EXPECT_EQ(timesOf(2)[2], 0);
   // 40 of 96 tokens.
-  EXPECT_EQ(timesOf(3), (std::array<int64_t, 3>{40, 80, 417}));
-  EXPECT_EQ(timesOf(4), (std::array<int64_t, 3>{41668, 3, 0}));
+  EXPECT_EQ(timesOf(3), (std::array<int64_t, 3>{41668, 3, 0}));
 }
 
 TEST_F(RowTimesTest, LimitsPredictListedDocuments) {
