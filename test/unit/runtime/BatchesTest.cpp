@@ -33,6 +33,7 @@ struct BatchExecutable {
     for (LayerDesc &layer : spec.layers)
       layer = rowOfDocuments(layer, rowTokens);
     spec.messageSlots = spec.savedSlots = slots;
+    spec.hasDataFirst = true;
     spec.pipeline = std::move(pipeline);
     program.emplace(spec);
     costs.resize(static_cast<size_t>(program->exe.numReplicas) *

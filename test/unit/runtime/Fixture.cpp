@@ -350,8 +350,14 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
   };
   const int m = spec.microbatches;
   for (int s = 0; s < numReplicas; ++s)
-    for (int b = 0; b <= static_cast<int>(Buffer::Data); ++b)
+    for (int b = 0; b <= static_cast<int>(Buffer::Control); ++b)
       add(s, b, spec.stateSlots(b));
+  auto addData = [&] {
+    for (int s = 0; s < numReplicas; ++s)
+      add(s, static_cast<int>(Buffer::Data), m);
+  };
+  if (spec.hasDataFirst)
+    addData();
   tables.staging.assign(ends.size(), -1);
   for (auto [rank, bytes] : stagingOf(spec, shares, tables)) {
     tables.staging[rank] = static_cast<int32_t>(tables.pools.size());
@@ -359,6 +365,8 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
     ends[rank] +=
         (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
   }
+  if (!spec.hasDataFirst)
+    addData();
   for (int s = 0; s < numReplicas; ++s)
     add(s, static_cast<int>(Buffer::Workspace), 1);
   auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };

@@ -109,6 +109,8 @@ struct Spec {
   Sharding sharding;
   /// Whether there are optimizer steps.
   bool steps = true;
+  /// Whether data lie before the staging, as the compiler places them.
+  bool hasDataFirst = false;
   /// Whether there is room for moving weights back.
   bool keepsChanges = false;
   /// Slots of a buffer that lives as long as the program.
