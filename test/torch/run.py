@@ -187,10 +187,11 @@ def run_ranks(root, ranks):
         check(False, f"{ranks} processes end well and in time\n{said}")
         return
     for rank, report in enumerate(reports):
-        first, second = report["refusals"]
+        first, second, third = report["refusals"]
         expected = f"rank {rank} has stage {rank} in the schedule"
         check(first.startswith(expected), f"refused: {first}")
         check(f"one of {ranks + 1}" in second, f"refused: {second}")
+        check("does not divide by" in third, f"refused: {third}")
     if ranks == 2:
         run_control(folder)
     host = reports[0]["host"]
