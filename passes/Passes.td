@@ -204,7 +204,7 @@ def ChooseCandidates : Pass<"pipe-choose-candidates", "::mlir::ModuleOp"> {
 }
 
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
-  let summary = "check the rules S1 to S8 of schedules";
+  let summary = "check the rules S1 to S12 of schedules";
   let description = [{
     The boundary after scheduling. Calls the rules of schedule/rules/Legality.h, the
     same ones that search and tools call: completeness (S1), placement (S2),
@@ -213,7 +213,8 @@ def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
     the conflicting operation. Without `accumulate(schedule_order)` the micro-batches of
     each stage's weight gradients must be in index order (S7). Where iterations
     overlap, the window that is checked proves runs of any length, and tasks must
-    find the versions that they read (S8). Changes nothing.
+    find the versions that they read (S8). Gathers of sharded stages (S9) and
+    copies to the host (S10 to S12) have rules of their own. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }
