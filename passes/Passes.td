@@ -84,13 +84,13 @@ def ResolveStages : Pass<"pipe-resolve-stages", "::mlir::ModuleOp"> {
 }
 
 def VerifyPartitioned : Pass<"pipe-verify-partitioned", "::mlir::ModuleOp"> {
-  let summary = "check the rules P1 to P5 of plans";
+  let summary = "check the rules P1 to P6 of plans";
   let description = [{
     The boundary after partitioning. Every layer of the model is in exactly one
     stage and stages are consecutive pieces in model order (P1); the problem that
     the plan states is sound: costs and sizes are known, not negative and within
     the ranges of the core (P3); a stage that feeds no other ends in a loss (P4);
-    sharded stages have state (P5).
+    sharded stages have state (P5); copies to the host are paired (P6).
     That every stage is on a rank of the cluster (P2) is checked wherever a plan
     is read. Changes nothing.
   }];

@@ -237,6 +237,17 @@ def run_page(root):
     check(is_good and lines <= 20, f"the page's {lines} lines: {last or errors}")
 
 
+def run_model(root):
+    """The program of docs/pytorch.md that cuts a model of transformers."""
+    program = launch.program_of(HERE.parent.parent / "docs" / "pytorch.md", "gpt2.py")
+    (root / "gpt2.py").write_text(program)
+    status, said, errors = launch.torchrun(["gpt2.py"], root, SECONDS)
+    found = re.search(r"^loss (\S+) whole model (\S+)$", said, re.MULTILINE)
+    is_good = status == 0 and found is not None
+    is_good = is_good and abs(float(found[1]) - float(found[2])) < TOLERANCE
+    check(is_good, f"a model in stages: {found[0] if found else errors}")
+
+
 def run_tutorial(root):
     """The program of docs/tutorial.md, with a schedule of two stages and 32 micro-batches."""
     folder = root / "tutorial"
@@ -279,6 +290,7 @@ def main():
     for ranks in (2, 4):
         run_ranks(root, ranks)
     run_page(root)
+    run_model(root)
     run_tutorial(root)
     if len(sys.argv) > 2:
         load_files(pathlib.Path(sys.argv[2]))
