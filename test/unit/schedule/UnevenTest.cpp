@@ -5,12 +5,12 @@
 #include "Exhaustive.h"
 #include "RandomProblem.h"
 
+#include "schedule/lists/Construct.h"
 #include "schedule/model/Infinity.h"
 #include "schedule/model/MicrobatchOrder.h"
 #include "schedule/rules/Legality.h"
+#include "schedule/search/ListAnnealing.h"
 #include "schedule/search/Search.h"
-#include "schedule/search/UnevenAnnealing.h"
-#include "schedule/uneven/Construct.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -282,12 +282,12 @@ TEST(Uneven, AnnealingCountsNics) {
   options.timeLimitMs = 0;
   Budget budget(options);
   for (const bool isExact : {false, true}) {
-    Annealing annealing(*graph, OrderClass::WPerm, 1, budget);
+    ListAnnealing annealing(*graph, OrderClass::WPerm, 1, budget);
     if (isExact)
       annealing.exactNs = simulated;
     RankLists lists;
     ASSERT_TRUE(construct(*graph, {}, OrderClass::WPerm, {0, 1, 2, 3}, lists));
-    const int64_t ns = annealing.run(lists, 0, 50000, 0.02);
+    const int64_t ns = annealing.run(lists, 0, 50000, {0.02, 0});
     // The timer takes NICs for free.
     if (isExact)
       EXPECT_EQ(ns, simulated(lists));
