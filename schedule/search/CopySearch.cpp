@@ -41,15 +41,14 @@ public:
       : ListSearch(problem, options) {}
 
   SearchResult run() {
-    if (!begin(defaultEffort))
+    if (!begin(1000 * defaultEffort))
       return std::move(result);
     for (const Schedule &start : options.starts)
       add(start, "start");
     searchWithoutCopies();
     if (options.without != "copies")
       placeCopies();
-    finish();
-    return std::move(result);
+    return end();
   }
 
 private:

@@ -3,7 +3,6 @@
 
 #include "schedule/search/ListSearch.h"
 
-#include "schedule/bounds/Shortfall.h"
 #include "schedule/simulate/Objective.h"
 
 #include <algorithm>
@@ -26,41 +25,12 @@ void rondo::insertStart(std::vector<ListStart> &starts, ListStart start,
     starts.pop_back();
 }
 
-bool ListSearch::begin(int64_t defaultEffort) {
-  result.fault = findShortfall(problem);
-  if (result.fault)
-    return false;
-  result.bound = quickBound(problem, options.without);
-  keep(options.known);
-  budget.limitEffort((options.effort > 0
-                          ? std::min(options.effort, never / 1000000)
-                          : defaultEffort) *
-                     1000);
-  budget.use(12 * problem.numTasks());
-  report();
-  return true;
-}
-
-int64_t ListSearch::objective() const {
-  return result.schedule ? objectiveOf(problem, result.simulation) : infinite;
-}
-
 int64_t ListSearch::tasksLeft() const {
   const int64_t inTime = budget.tasksInTime();
   return std::max<int64_t>(
       0, std::min(budget.tasksLeft(), inTime < never / workers.count()
                                           ? inTime * workers.count()
                                           : never));
-}
-
-void ListSearch::report() const {
-  if (options.observer)
-    options.observer({objective(), result.bound});
-}
-
-void ListSearch::keep(const Bound &bound) {
-  if (bound.ns > result.bound.ns)
-    result.bound = bound;
 }
 
 int64_t ListSearch::offer(Schedule schedule, const std::string &origin) {
@@ -71,16 +41,7 @@ int64_t ListSearch::offer(Schedule schedule, const std::string &origin) {
     if (inIndexOrder && schedule.accumulation.empty())
       schedule.accumulation = orderByLength(problem, LengthOrder::Given);
   }
-  Judged judged = judge(problem, std::move(schedule), inIndexOrder);
-  budget.use(judged.steps);
-  const int64_t value = judged.isLegal() ? judged.objective : infinite;
-  if (value >= objective())
-    return value;
-  result.schedule = std::move(judged.schedule);
-  result.simulation = std::move(judged.simulation);
-  result.origin = origin;
-  report();
-  return value;
+  return judgeAndKeep(std::move(schedule), inIndexOrder, origin);
 }
 
 int64_t ListSearch::offer(const ListDomain &domain, const RankLists &lists) {
@@ -136,11 +97,9 @@ void ListSearch::runChains(const ListDomain &domain,
   budget.addSeconds(std::max(0.0, together - (budget.seconds() - begin)));
 }
 
-void ListSearch::finish() {
-  result.provenOptimal = result.schedule && objective() <= result.bound.ns;
-  if (!result.schedule)
-    result.fault = makeFault<FaultKind::NothingFits>();
-  result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
+SearchResult ListSearch::end() {
+  finish();
   result.effort = budget.tasksUsed() / 1000;
   result.seconds = budget.seconds();
+  return std::move(result);
 }

@@ -2,19 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The searches of problems with copies and of micro-batches that differ change
-// lists of ranks. They share the budget, the best schedule so far, and chains
-// of a local search from several starts.
+// lists of ranks, by chains of a local search from several starts.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_SEARCH_LISTSEARCH_H
 #define RONDO_SCHEDULE_SEARCH_LISTSEARCH_H
 
-#include "schedule/search/Budget.h"
 #include "schedule/search/ListAnnealing.h"
-#include "schedule/search/Portfolio.h"
-#include "schedule/search/Search.h"
-#include "schedule/search/Workers.h"
+#include "schedule/search/SearchState.h"
 
 #include <string>
 #include <vector>
@@ -46,24 +42,15 @@ struct ListDomain {
   const char *origin = "annealing";
 };
 
-class ListSearch {
+class ListSearch : protected SearchState {
 protected:
-  ListSearch(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), budget(options),
-        workers(options.threads) {}
+  using SearchState::SearchState;
 
-  /// Computes the bound and limits the budget; `defaultEffort` in 1,000 tasks.
-  /// False: the problem has no schedule, and `result` says why.
-  bool begin(int64_t defaultEffort);
-  /// The objective of the best schedule so far; `infinite` if there is none.
-  int64_t objective() const;
-  bool isDone() { return objective() <= result.bound.ns || budget.isSpent(); }
+  bool isDone() { return SearchState::isDone(0); }
   /// Number of tasks that all threads may still use.
   int64_t tasksLeft() const;
-  void report() const;
-  void keep(const Bound &bound);
   /// Keeps a schedule if it is legal and better. Returns its objective,
-  /// `infinite` if it is not legal.
+  /// `never` if it is not legal.
   int64_t offer(Schedule schedule, const std::string &origin);
   int64_t offer(const ListDomain &domain, const RankLists &lists);
   /// An annealing of the problem's graph, exact with NICs.
@@ -73,13 +60,7 @@ protected:
   /// threads, and offers their results. These depend on the chains alone.
   void runChains(const ListDomain &domain, std::vector<ListChain> &chains,
                  int64_t each);
-  void finish();
-
-  const Problem &problem;
-  const SearchOptions &options;
-  Budget budget;
-  SearchResult result;
-  Workers workers;
+  SearchResult end();
 
 private:
   /// Chains that have been run, for their seeds.

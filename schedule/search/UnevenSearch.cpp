@@ -43,7 +43,7 @@ public:
       : ListSearch(problem, options), random(options.seed) {}
 
   SearchResult run() {
-    if (!begin(defaultEffort))
+    if (!begin(1000 * defaultEffort))
       return std::move(result);
     for (const Schedule &start : options.starts)
       offer(start, "start");
@@ -69,10 +69,9 @@ public:
     }
     if (!result.schedule)
       offer(oneByOne(problem), "one-by-one");
-    if (givenNs < infinite)
+    if (givenNs < never)
       result.givenNs = givenNs;
-    finish();
-    return std::move(result);
+    return end();
   }
 
 private:
@@ -314,7 +313,7 @@ private:
   }
 
   Random random;
-  int64_t givenNs = infinite;
+  int64_t givenNs = never;
 };
 
 } // namespace
