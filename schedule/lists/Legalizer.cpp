@@ -31,16 +31,15 @@ TaskId Legalizer::meantBy(TaskId t) const {
 }
 
 bool Legalizer::isAvailable(TaskId t) const {
-  const TaskRow &row = graph.row(t);
-  const int32_t i = graph.tasks[t].microbatch;
-  if (row.before >= 0 && !isPlaced[graph.id(row.before, i)])
+  const TaskFigures &task = graph.tasks[t];
+  if ((task.before >= 0 && !isPlaced[task.before]) ||
+      (task.load >= 0 && isListed[task.load] && !isPlaced[task.load]))
     return false;
-  if (row.load >= 0)
-    if (const TaskId load = graph.id(row.load, i);
-        isListed[load] && !isPlaced[load])
-      return false;
+  if (!task.hasSources)
+    return true;
+  const TaskRow &row = graph.rows[task.row];
   for (int32_t s = row.sourceBegin; s < row.sourceEnd; ++s)
-    if (const TaskId source = graph.id(graph.sources[s], i);
+    if (const TaskId source = graph.id(graph.sources[s], task.microbatch);
         graph.exists[source] && !isPlaced[source])
       return false;
   return true;
@@ -51,7 +50,8 @@ void Legalizer::place(TaskId t) {
   isPlaced[t] = true;
   made.push_back(t);
   held += task.takes - task.frees;
-  hostHeld += graph.hostTakes(t) - graph.hostFrees(t);
+  if (hasCopies)
+    hostHeld += graph.hostTakes(t) - graph.hostFrees(t);
   passed[task.row] = lists->place[task.microbatch] + 1;
 }
 
@@ -115,7 +115,7 @@ void Legalizer::copyFor(TaskId t, int32_t rank) {
 
 void Legalizer::makeSpace(TaskId t, int32_t rank, const TaskId *rest,
                           const TaskId *end, Overflow overflow) {
-  if (fits(t) || overflow == Overflow::Defer)
+  if (overflow == Overflow::Defer || fits(t) || !isAvailable(t))
     return;
   if (overflow == Overflow::Copy)
     copyFor(t, rank);
@@ -170,6 +170,7 @@ bool Legalizer::legalize(RankLists &given, int32_t rank, Overflow overflow,
   held = hostHeld = 0;
   cap = graph.caps[rank];
   hostCap = graph.hostCaps[rank];
+  hasCopies = graph.mayCopy[rank];
   number = given.length[rank];
   lead = leadOfLoads;
   for (const CopyPair &pair : graph.pairs[rank])
@@ -182,14 +183,13 @@ bool Legalizer::legalize(RankLists &given, int32_t rank, Overflow overflow,
     if (t < 0)
       continue;
     if (overflow == Overflow::Copy)
-      if (const TaskRow &row = graph.row(t); row.load >= 0)
-        if (const TaskId load = graph.id(row.load, graph.tasks[t].microbatch);
-            isListed[load] && !isPlaced[load] && isAvailable(load)) {
-          makeSpace(load, rank, entry, end, overflow);
-          if (fits(load) && !isPlaced[load])
-            place(load);
-        }
-    if (!isPlaced[t] && isAvailable(t))
+      if (const TaskId load = graph.tasks[t].load;
+          load >= 0 && isListed[load] && !isPlaced[load]) {
+        makeSpace(load, rank, entry, end, overflow);
+        if (!isPlaced[load] && isReady(load))
+          place(load);
+      }
+    if (!isPlaced[t])
       makeSpace(t, rank, entry + 1, end, overflow);
     if (isPlaced[t])
       continue; // pulled

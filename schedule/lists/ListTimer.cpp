@@ -19,8 +19,8 @@ ListTimer::ListTimer(const TaskGraph &graph)
       lanes(size_t(graph.ranks) * TaskGraph::numLanes), isQueued(graph.ranks),
       hasAsked(lanes.size()), sharedLanes(2 * graph.isSharedHalf.size()) {
   for (TaskId t = 0; t < graph.size(); ++t)
-    if (graph.exists[t] && graph.row(t).lane == 0)
-      workNs[graph.row(t).rank] += graph.tasks[t].ns;
+    if (graph.exists[t] && graph.tasks[t].lane == 0)
+      workNs[graph.tasks[t].rank] += graph.tasks[t].ns;
   int32_t longest = 0;
   for (int32_t r = 0; r < graph.ranks; ++r) {
     if (!graph.mayCopy[r])
@@ -89,41 +89,32 @@ void ListTimer::derive(const RankLists &lists, int32_t rank) {
                 graph.microbatches, -1);
   for (int32_t i = 0; i < length; ++i) {
     const TaskId t = tasks[i];
-    const TaskRow &row = graph.row(t);
     const TaskFigures &task = graph.tasks[t];
+    const int32_t lane = task.lane;
     knownBy[i] = 0;
     positionInRank[t] = i;
     out.begin.push_back(static_cast<int32_t>(out.awaited.size()));
-    // The actions on other lanes that it needs.
-    const int32_t neededRow = row.lane != 0 ? row.before : row.load;
-    if (neededRow >= 0 && graph.rows[neededRow].lane != row.lane) {
-      const TaskId needed = graph.id(neededRow, task.microbatch);
+    // The action on another lane that it needs.
+    const TaskId needed = lane != 0 ? task.before : task.load;
+    if (needed >= 0 && graph.tasks[needed].lane != lane)
       if (const int32_t at = positionInRank[needed];
-          at >= 0 && !(knownBy[at] >> row.lane & 1)) {
-        knownBy[at] |= uint8_t(1u << row.lane);
+          at >= 0 && !(knownBy[at] >> lane & 1)) {
+        knownBy[at] |= uint8_t(1u << lane);
         out.awaited.push_back(at);
-        device.known[row.lane] += graph.tasks[needed].frees;
-        host.known[row.lane] += graph.hostFrees(needed);
+        device.known[lane] += graph.tasks[needed].frees;
+        host.known[lane] += graph.hostFrees(needed);
       }
-    }
     if (task.takes > 0)
-      take(device, row.lane, task.takes, out);
+      take(device, lane, task.takes, out);
     if (const int64_t bytes = graph.hostTakes(t); bytes > 0)
-      take(host, row.lane, bytes, out);
-    device.free(i, row.lane, task.frees);
-    host.free(i, row.lane, graph.hostFrees(t));
+      take(host, lane, bytes, out);
+    device.free(i, lane, task.frees);
+    host.free(i, lane, graph.hostFrees(t));
   }
   out.begin.push_back(static_cast<int32_t>(out.awaited.size()));
 }
 
-void ListTimer::wake(int32_t rank) {
-  if (isQueued[rank])
-    return;
-  isQueued[rank] = true;
-  worklist.push_back(rank);
-}
-
-void ListTimer::send(const TaskFigures &task, int32_t rank, TaskId t) {
+inline void ListTimer::send(const TaskFigures &task, int32_t rank, TaskId t) {
   for (int32_t o = task.outputBegin; o < task.outputEnd; ++o) {
     const TaskOutput &output = graph.outputs[o];
     int64_t arrival = end[t];
@@ -136,38 +127,44 @@ void ListTimer::send(const TaskFigures &task, int32_t rank, TaskId t) {
       ready[output.to] = arrival;
       readyBy[output.to] = t;
     }
-    if (--missing[output.to] == 0)
-      if (const int32_t to = graph.row(output.to).rank; to != rank)
-        wake(to);
+    if (--missing[output.to] > 0)
+      continue;
+    if (const int32_t to = graph.tasks[output.to].rank;
+        to != rank &&
+        (!inOrder || inOrder->rank(to)[next[to]] == output.to))
+      wake(to);
+  }
+}
+
+void ListTimer::awaitOthers(int32_t rank, int32_t at, int64_t &start,
+                            TaskId &by) const {
+  const RankWaits &own = waits[rank];
+  for (int32_t w = own.begin[at]; w < own.begin[at + 1]; ++w) {
+    const TaskId other = list[own.awaited[w]];
+    if (end[other] > start) {
+      start = end[other];
+      by = other;
+    }
   }
 }
 
 /// Starts an action if its messages have been made. Precondition: all that it
 /// awaits has ended.
-bool ListTimer::startAction(int32_t rank, int32_t at, TaskId t) {
+inline bool ListTimer::startAction(int32_t rank, int32_t at, TaskId t) {
   if (missing[t] != 0)
     return false;
   const TaskFigures &task = graph.tasks[t];
-  const int32_t laneNumber = graph.rows[task.row].lane;
-  Lane &lane = lanes[rank * TaskGraph::numLanes + laneNumber];
+  Lane &lane = lanes[rank * TaskGraph::numLanes + task.lane];
   int64_t start = lane.freeNs;
   TaskId by = lane.last;
   if (ready[t] > start) {
     start = ready[t];
     by = readyBy[t];
   }
-  if (graph.mayCopy[rank]) {
-    const RankWaits &own = waits[rank];
-    for (int32_t w = own.begin[at]; w < own.begin[at + 1]; ++w) {
-      const TaskId other = list[own.awaited[w]];
-      if (end[other] > start) {
-        start = end[other];
-        by = other;
-      }
-    }
-  }
+  if (graph.mayCopy[rank])
+    awaitOthers(rank, at, start, by);
   int64_t pathNs = task.ns + task.tailNs;
-  if (laneNumber == 0) {
+  if (task.lane == 0) {
     pathNs = std::max(pathNs, leftNs[rank]);
     leftNs[rank] -= task.ns;
     if (firstNs[rank] < 0)
@@ -216,7 +213,7 @@ bool ListTimer::advance(const RankLists &lists, int32_t rank, int32_t lane) {
   if (hasAsked[number])
     return false;
   int32_t &at = next[number];
-  while (at < lists.length[rank] && graph.row(list[at]).lane != lane)
+  while (at < lists.length[rank] && graph.tasks[list[at]].lane != lane)
     ++at;
   if (at == lists.length[rank] || !isAwaitedDone(rank, at))
     return false;
@@ -298,7 +295,8 @@ int64_t ListTimer::run(const RankLists &lists, int64_t maxNs) {
     isQueued[r] = false;
     wake(r);
   }
-  if (graph.hasSharedLinks()) {
+  inOrder = graph.hasSharedLinks() ? nullptr : &lists;
+  if (!inOrder) {
     std::fill(end.begin(), end.end(), notEnded);
     std::fill(hasAsked.begin(), hasAsked.end(), 0);
     std::fill(sharedLanes.begin(), sharedLanes.end(), Lane());

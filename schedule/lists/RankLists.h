@@ -66,9 +66,9 @@ private:
   bool isAvailable(TaskId t) const;
   bool fits(TaskId t) const {
     return graph.tasks[t].takes <= cap - held &&
-           graph.hostTakes(t) <= hostCap - hostHeld;
+           (!hasCopies || graph.hostTakes(t) <= hostCap - hostHeld);
   }
-  bool isReady(TaskId t) const { return isAvailable(t) && fits(t); }
+  bool isReady(TaskId t) const { return fits(t) && isAvailable(t); }
   void place(TaskId t);
   void retryDeferred();
   void readList(const TaskId *end, Overflow overflow);
@@ -84,6 +84,7 @@ private:
   const RankLists *lists = nullptr;
   const TaskId *begin = nullptr;
   int64_t held = 0, cap = 0, hostHeld = 0, hostCap = 0;
+  bool hasCopies = false;
   std::vector<TaskId> made, deferred, pending;
   /// [task].
   std::vector<uint8_t> isPlaced, isListed;
@@ -152,8 +153,15 @@ private:
 
   void take(Count &count, int32_t lane, int64_t bytes, RankWaits &out);
   bool startAction(int32_t rank, int32_t position, TaskId t);
+  void awaitOthers(int32_t rank, int32_t position, int64_t &start,
+                   TaskId &by) const;
   void send(const TaskFigures &task, int32_t rank, TaskId t);
-  void wake(int32_t rank);
+  void wake(int32_t rank) {
+    if (isQueued[rank])
+      return;
+    isQueued[rank] = true;
+    worklist.push_back(rank);
+  }
   bool isAwaitedDone(int32_t rank, int32_t position) const;
   void runInListOrder(const RankLists &lists);
   void runLanes(const RankLists &lists);
@@ -166,6 +174,8 @@ private:
   std::vector<int32_t> positionInRank;
   Count device, host;
   const TaskId *list = nullptr;
+  /// The lists that run in their order; null if lanes run by themselves.
+  const RankLists *inOrder = nullptr;
 
   std::vector<int64_t> end, ready, linkFreeNs, firstNs;
   /// [rank]: time of its tasks, in all and of those that have not started.

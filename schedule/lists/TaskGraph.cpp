@@ -67,6 +67,15 @@ public:
       graph.sources.insert(graph.sources.end(), own.begin(), own.end());
       row.sourceEnd = static_cast<int32_t>(graph.sources.size());
     }
+    for (TaskFigures &task : graph.tasks) {
+      const TaskRow &row = graph.rows[task.row];
+      task.lane = static_cast<uint8_t>(row.lane);
+      task.hasSources = row.sourceBegin < row.sourceEnd;
+      if (row.before >= 0)
+        task.before = graph.id(row.before, task.microbatch);
+      if (row.load >= 0)
+        task.load = graph.id(row.load, task.microbatch);
+    }
     addTails();
     return std::move(graph);
   }
@@ -119,6 +128,7 @@ private:
       TaskFigures &task = graph.tasks[t];
       task.row = number;
       task.microbatch = i;
+      task.rank = rank;
       task.outputBegin = static_cast<int32_t>(graph.outputs.size());
       const bool isTaken = problem.replicas[replica].takes(i);
       graph.isWhole &= isTaken;

@@ -46,15 +46,20 @@ struct TaskOutput {
   int64_t occupancyNs = 0, latencyNs = 0;
 };
 
-/// What differs between the tasks of a row. The row and the micro-batch are
-/// here so that hot loops divide no numbers.
+/// A task: what differs between those of a row, and what hot loops need of its
+/// row. One cache line.
 struct TaskFigures {
   int64_t ns = 0, takes = 0, frees = 0;
   /// The least time from the end of the task to that of its micro-batch.
   int64_t tailNs = 0;
-  int32_t row = 0, microbatch = 0;
+  int32_t row = 0, microbatch = 0, rank = 0;
+  /// The tasks of TaskRow::before and TaskRow::load; -1: none.
+  TaskId before = -1, load = -1;
   /// Range of TaskGraph::outputs.
   int32_t outputBegin = 0, outputEnd = 0;
+  uint8_t lane = 0;
+  /// Whether TaskRow has sources.
+  bool hasSources = false;
 };
 
 /// Copies that a replica may have.
