@@ -25,6 +25,9 @@ constexpr int64_t defaultEffort = 2000000;
 /// Parts of the time and effort for orders without copies: under the caps, and
 /// under each of the larger ones.
 constexpr double shareWithoutCopies = 0.3, shareOfLargerCaps = 0.03;
+/// Part of the effort for families, and the least of it per task.
+constexpr double shareOfFamilies = 0.1;
+constexpr int64_t leastForFamilies = 250;
 /// Larger caps that are tried, in percent. 0: no cap.
 constexpr int64_t largerCaps[] = {0, 125, 150, 200, 300};
 /// Chains of a round, the rounds, and the most starts that are kept.
@@ -45,6 +48,8 @@ public:
       return std::move(result);
     for (const Schedule &start : options.starts)
       add(start, "start");
+    if (options.without != "copies")
+      tryFamilies();
     searchWithoutCopies();
     if (options.without != "copies")
       placeCopies();
@@ -142,26 +147,56 @@ private:
         peaks = found.simulation.peakBytes;
       sources.push_back(std::move(*found.schedule));
     }
-    // Families write orders that fill and drain in many ways.
+  }
+
+  /// Families write orders that fill and drain in many ways. The fastest ones
+  /// get copies, until the next one would be no better with unlimited memory.
+  void tryFamilies() {
+    struct Draft {
+      FamilyChoice choice;
+      Schedule schedule;
+      int64_t ns;
+    };
+    const int64_t until =
+        budget.tasksUsed() +
+        std::max(int64_t(double(tasksLeft()) * shareOfFamilies),
+                 leastForFamilies * tasks);
+    const auto isOver = [&] {
+      return budget.tasksUsed() >= until || isDone();
+    };
     Problem free = problem.withoutCopies();
     std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
-    for (const FamilyChoice &choice : allFamilies()) {
-      if (budget.isSpent(8 * problem.numTasks()))
-        return;
-      budget.use(problem.numTasks());
-      FamilyResult made = generate(choice, free);
-      if (!made || made->numActions() > maxActions)
-        continue;
-      if (!made->hasCounts() && !made->hasSteps())
-        for (const OffloadOptions::Pairs pairs :
-             {OffloadOptions::Pairs::All, OffloadOptions::Pairs::Fit}) {
-          budget.use(4 * made->numActions());
-          add(withCopies(problem, *made, {pairs, 0}),
-              "offload of " + choice.text());
-        }
-      sources.push_back(std::move(*made));
-    }
     sources.push_back(oneByOne(free));
+    std::vector<Draft> drafts;
+    for (const FamilyChoice &choice : allFamilies()) {
+      if (isOver())
+        break;
+      budget.use(tasks);
+      FamilyResult made = generate(choice, free);
+      if (!made || made->numActions() > maxActions || made->hasCounts() ||
+          made->hasSteps())
+        continue;
+      Judged judged = judge(free, std::move(*made), options.inIndexOrder);
+      budget.use(judged.steps);
+      if (judged.isLegal())
+        drafts.push_back(
+            {choice, std::move(judged.schedule), judged.objective});
+    }
+    std::stable_sort(
+        drafts.begin(), drafts.end(),
+        [](const Draft &a, const Draft &b) { return a.ns < b.ns; });
+    using Pairs = OffloadOptions::Pairs;
+    for (Draft &draft : drafts) {
+      for (const Pairs pairs : {Pairs::Fit, Pairs::All}) {
+        if (draft.ns >= objective() || isOver())
+          break;
+        budget.use(4 * draft.schedule.numActions());
+        add(withCopies(problem, draft.schedule, {pairs, 0}),
+            draft.choice.text() + ":" + offloadName + "=" +
+                offloadWords[static_cast<int>(pairs)]);
+      }
+      sources.push_back(std::move(draft.schedule));
+    }
   }
 
   /// Lists of all orders so far, made legal; best first, with different
