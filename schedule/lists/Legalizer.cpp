@@ -160,7 +160,7 @@ void Legalizer::placePending(int32_t position) {
 }
 
 bool Legalizer::legalize(RankLists &given, int32_t rank, Overflow overflow,
-                         int32_t leadOfLoads) {
+                         int32_t leadOfLoads, int32_t unchanged) {
   lists = &given;
   begin = given.rank(rank);
   const TaskId *const end = given.rankEnd(rank);
@@ -177,7 +177,9 @@ bool Legalizer::legalize(RankLists &given, int32_t rank, Overflow overflow,
     for (const int32_t row : {pair.save, pair.load})
       std::fill_n(isListed.begin() + graph.id(row, 0), graph.microbatches, 0);
   readList(end, overflow);
-  for (const TaskId *entry = begin; entry < end; ++entry) {
+  for (const TaskId *entry = begin; entry < begin + unchanged; ++entry)
+    place(*entry);
+  for (const TaskId *entry = begin + unchanged; entry < end; ++entry) {
     placePending(static_cast<int32_t>(entry - begin));
     const TaskId t = meantBy(*entry);
     if (t < 0)

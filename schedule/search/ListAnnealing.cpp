@@ -82,9 +82,10 @@ static bool isEqual(const RankLists &a, const RankLists &b, int32_t rank) {
 }
 
 /// Makes the changed list legal. False if it cannot be or is the same.
-bool ListAnnealing::settle(int32_t rank) {
+bool ListAnnealing::settle(int32_t rank, int32_t unchanged) {
   const auto lead = static_cast<int32_t>(random.below(maxLead + 1));
-  return legalizer.legalize(current, rank, randomOverflow(), lead) &&
+  return legalizer.legalize(current, rank, randomOverflow(), lead,
+                            unchanged) &&
          !isEqual(current, kept, rank);
 }
 
@@ -107,7 +108,7 @@ bool ListAnnealing::shift(int32_t rank, int32_t from, int32_t to) {
     std::rotate(list + from, list + from + 1, list + to + 1);
   else if (to < from)
     std::rotate(list + to, list + from, list + from + 1);
-  return from != to && settle(rank);
+  return from != to && settle(rank, std::min(from, to));
 }
 
 /// Moves it to a near position more often than to a far one.
@@ -212,7 +213,7 @@ bool ListAnnealing::addCopies() {
     if (from < count && to < from)
       std::rotate(list + to, list + from, list + from + 1);
   }
-  return settle(rank);
+  return settle(rank, saveAt);
 }
 
 void ListAnnealing::removePair(int32_t rank, TaskId save) {
@@ -237,8 +238,9 @@ bool ListAnnealing::removeCopies() {
   int64_t chosen = random.below(copies);
   while (!isSave(*at) || chosen-- > 0)
     ++at;
+  const auto unchanged = static_cast<int32_t>(at - current.rank(rank));
   removePair(rank, *at);
-  return settle(rank);
+  return settle(rank, unchanged);
 }
 
 void ListAnnealing::rename(TaskId &t) const {

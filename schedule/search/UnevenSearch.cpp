@@ -35,7 +35,8 @@ constexpr int64_t stepsOfConstruction = 4;
 constexpr int64_t movesPerTask = 300;
 /// Temperatures as parts of the objective: of starts, of later rounds and of
 /// orders.
-constexpr double hotStart = 0.02, hotRound = 0.01, hotOrder = 0.003;
+/// `weightOfEnds` is for half of the chains of a round.
+constexpr double weightOfEnds = 0.1, hotStart = 0.02, hotRound = 0.01, hotOrder = 0.003;
 
 class Searcher : ListSearch {
 public:
@@ -286,19 +287,27 @@ private:
       const int64_t share =
           std::min(left(), std::max(left() / partsForRound,
                                     minRound * domain.graph.numTasks()));
-      sortStarts();
-      std::vector<ListChain> chains = {
-          {starts.front(), {hotRound, 0}},
-          {starts[starts.size() / 2], {hotRound, 0}}};
-      for (int i = 0; i < 2; ++i)
+      const size_t middle = starts.size() / 2;
+      std::vector<ListChain> chains = {{starts.front(), {hotRound, 0}}};
+      if (middle > 0)
+        chains.push_back({starts[middle], {hotRound, weightOfEnds}});
+      const size_t known = chains.size();
+      for (const double weight : {0., weightOfEnds})
         if (ListStart fresh = freshStart(domain, annealing);
             fresh.ns < infinite)
-          chains.push_back({std::move(fresh), {hotStart, 0}});
+          chains.push_back({std::move(fresh), {hotStart, weight}});
       runChains(domain, chains, share);
-      for (ListChain &chain : chains) {
-        note(domain, chain.start);
-        insertStart(starts, std::move(chain.start), keptStarts, true);
+      for (size_t i = 0; i < chains.size(); ++i) {
+        ListStart &end = chains[i].start;
+        note(domain, end);
+        if (i < known)
+          starts[i == 0 ? 0 : middle] = std::move(end);
+        else if (end.ns <= starts.back().ns || starts.size() < keptStarts)
+          starts.push_back(std::move(end));
       }
+      sortStarts();
+      if (starts.size() > keptStarts)
+        starts.resize(keptStarts);
     }
   }
 
