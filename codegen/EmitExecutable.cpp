@@ -199,6 +199,12 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
   if (plan.getTargetKind() != pipe::Target::Cpu)
     return refuse("which programs for GPUs cannot do yet: compile it with "
                   "--target cpu");
+  if (!isAlone && plan.getTokensAttr())
+    return schedule.emitError()
+           << "plan @" << plan.getSymName()
+           << " draws documents, and its program finds a schedule for each "
+              "batch: compile @"
+           << schedule.getSymName() << " alone, without --adaptive";
   if (!isAlone)
     return refuse("which executables of several schedules cannot do yet: "
                   "compile @" +
@@ -330,6 +336,36 @@ void Emitter::describeSizes() {
   }
 }
 
+/// The limits of the batches of a plan that states them.
+static std::optional<BatchLimitsText> limitsOf(pipe::PlanOp plan,
+                                               const Problem &problem) {
+  pipe::TokensAttr tokens = plan.getTokensAttr();
+  if (!tokens)
+    return std::nullopt;
+  BatchLimitsText limits;
+  limits.rowTokens = tokens.getMost();
+  limits.documentTokens = plan.getMostOfDocument();
+  limits.inFlightTokens = tokens.getInFlight();
+  limits.microbatches = problem.microbatches;
+  limits.activationBytes = problem.memoryCaps;
+  limits.workNs.resize(problem.costs.size());
+  const pipe::StageFigures figures(plan);
+  // Stages of such plans have one replica.
+  for (auto [replica, stage] : llvm::enumerate(plan.getStages())) {
+    auto at = [&, replica = replica](ActionKind kind) -> AffineCost & {
+      return limits.workNs[replica * numCostColumns + costColumn(kind)];
+    };
+    const std::vector<AffineCost> costs = figures.rowCosts(stage);
+    at(ActionKind::Forward) = costs[0];
+    at(ActionKind::InputGrad) = costs[1];
+    at(ActionKind::WeightGrad) = costs[2];
+    at(ActionKind::Recompute) = costs[3];
+    at(ActionKind::Step).fixed =
+        problem.cost(static_cast<int32_t>(replica), ActionKind::Step).ns;
+  }
+  return limits;
+}
+
 /// Micro-batches with the same layers and buffers have one size.
 void Emitter::describeUneven(Member &member) {
   pipe::PlanOp plan = member.plan;
@@ -337,6 +373,7 @@ void Emitter::describeUneven(Member &member) {
   const std::vector<std::vector<ReplicaBuffers>> buffers =
       pipe::buffersByMicrobatch(plan);
   uneven.emplace();
+  uneven->limits = limitsOf(plan, member.problem());
   // The layers of each size, as text.
   std::vector<std::string> known;
   for (int64_t i = 0; i < int64_t(plan.getMicrobatches()); ++i) {
@@ -352,7 +389,7 @@ void Emitter::describeUneven(Member &member) {
       uneven->tables.push_back(static_cast<int32_t>(sizes.size()));
       sizes.push_back(std::move(own));
     }
-    if (plan.getDocumentsAttr())
+    if (plan.hasDocuments())
       uneven->documents.push_back(plan.getDocumentsOf(i).vec());
   }
 }
@@ -419,7 +456,8 @@ std::vector<std::string> Emitter::extras() const {
                               [](const Member &member) {
                                 return member.checked->order().hasCopies();
                               }),
-                 isOnGpus() ? "activationCopiesOfGpus" : "activationCopies")};
+                 isOnGpus() ? "activationCopiesOfGpus" : "activationCopies"),
+          nameIf(uneven && uneven->limits, "batchSchedules")};
 }
 
 LogicalResult Emitter::run(llvm::raw_ostream &os) {

@@ -177,10 +177,12 @@ std::string rondo::codegen::unevenTable(const UnevenText &uneven,
          << "},\n";
     os << "};\n";
   }
+  if (uneven.limits)
+    os << batchLimitsTable(*uneven.limits);
   os << "constexpr UnevenDesc uneven = {" << uneven.tables.size()
      << ", sizes, size_of, "
-     << (uneven.documents.empty() ? "nullptr" : "documents")
-     << ", checkUneven};\n";
+     << (uneven.documents.empty() ? "nullptr" : "documents") << ", checkUneven"
+     << (uneven.limits ? ", &limits" : "") << "};\n";
   return text;
 }
 

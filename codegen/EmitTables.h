@@ -9,6 +9,7 @@
 #ifndef RONDO_CODEGEN_EMITTABLES_H
 #define RONDO_CODEGEN_EMITTABLES_H
 
+#include "codegen/BatchLimitsTable.h"
 #include "codegen/RankCode.h"
 #include "lowering/ForEach.h"
 #include "runtime/model/executable.h"
@@ -54,6 +55,8 @@ struct UnevenText {
   std::vector<int32_t> sizeOf;
   /// [micro-batch]: lengths of its documents. Empty: these are samples.
   std::vector<std::vector<int64_t>> documents;
+  /// Set if the program draws documents; the above are then the largest batch.
+  std::optional<BatchLimitsText> limits;
 };
 
 /// One program of the executable and its predictions.

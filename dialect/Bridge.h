@@ -81,8 +81,16 @@ std::vector<int64_t> stagingOfRanks(PlanOp plan, bool hasNorm = true);
 /// control, data, workspace and staging; 0 where buffers are not known.
 std::vector<int64_t> stateBytes(PlanOp plan);
 
-/// Makes the caps of the plan's problem what stateBytes() leaves.
+/// Makes the caps of the plan's problem what stateBytes() leaves, or less if
+/// the plan limits the tokens in flight.
 void takeState(PlanOp plan, Problem &problem);
+
+/// Bytes of the tokens in flight of a plan that states limits of batches, by
+/// those of its longest row.
+int64_t bytesInFlight(PlanOp plan, int64_t bytesOfRow);
+/// Lowers the caps of such a plan's problem to the activations of the tokens in
+/// flight: of each stage of a rank, what a row holds at once.
+void limitToTokens(PlanOp plan, Problem &problem);
 
 /// Bytes of each buffer of each stage, all 0 for a stage without `buffers`. If
 /// micro-batches differ, the most of any.

@@ -83,6 +83,7 @@ void rondo::pipe::takeState(PlanOp plan, Problem &problem) {
     cap = device == noMemoryCap ? noMemoryCap
                                 : std::max<int64_t>(0, device - state);
   }
+  limitToTokens(plan, problem);
 }
 
 /// The most replicas of a stage that divide the samples of a micro-batch; 0 if
@@ -374,6 +375,8 @@ Result<Problem> rondo::pipe::problemOf(PlanOp plan) {
   if (declaresWeights(plan)) {
     takeState(plan, problem);
     problem.tiedStages = tiedStages(plan);
+  } else {
+    limitToTokens(plan, problem);
   }
   if (std::optional<Fault> fault = problem.check())
     return std::move(*fault);

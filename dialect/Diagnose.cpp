@@ -180,6 +180,13 @@ InFlightDiagnostic rondo::pipe::emitFault(const Fault &fault,
                 ? std::string(", so an order with fewer in flight can fit: see "
                               "`rondo search` and `rondo compare`")
                 : whereNoneFits);
+    PlanOp plan = op.lookupPlan();
+    if (TokensAttr tokens = plan.getTokensAttr())
+      error.attachNote(plan.getLoc())
+          << "plan @" << plan.getSymName()
+          << " has memory for the activations of " << tokens.getInFlight()
+          << " tokens in each stage: raise in_flight, or search for an order "
+             "with fewer in flight";
     break;
   }
   case FaultKind::Cycle:

@@ -298,6 +298,15 @@ def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {
       "(`,` `resident` `=` $resident^)? `>`";
 }
 
+def Pipe_TokensAttr : Pipe_StructAttr<"Tokens", "tokens"> {
+  let summary = "limits of the batches that a program draws, in tokens";
+  let description = [{
+    A micro-batch is a row of at most `most` tokens. Each stage's rank has
+    memory for the activations of `in_flight` tokens, which is at least `most`.
+  }];
+  let parameters = (ins Pipe_Number:$most, Pipe_Number:$in_flight);
+}
+
 def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
   let summary = "times and memory of a stage for one micro-batch";
   let description = [{

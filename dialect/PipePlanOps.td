@@ -26,6 +26,12 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     model's `sequence`. Costs, buffers and messages follow from them, so they
     differ by micro-batch.
 
+    With `tokens`, a program draws documents from data and finds a schedule for
+    each batch. A micro-batch is a row of at most `most` tokens, whose documents
+    are cut at the model's `sequence`; ranks have memory for the activations of
+    `in_flight` tokens in each stage. The plan is that of the largest batch:
+    every row has `most` tokens in documents as long as `sequence`.
+
     ```mlir
     pipe.plan @step of @gpt on @lab microbatches(8) optimizer(sgd) {
       pipe.stage @s0 [@wte, @h0] on 0
@@ -36,6 +42,10 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
       pipe.stage @s0 [@wte, @h0] on 0
       pipe.stage @s1 [@lm_head] on 1
     }
+    pipe.plan @drawn of @gpt on @lab microbatches(4) tokens<most = 64, in_flight = 128> {
+      pipe.stage @s0 [@wte, @h0] on 0
+      pipe.stage @s1 [@lm_head] on 1
+    }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$model,
@@ -43,12 +53,13 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
       OptionalAttr<I64Attr>:$samples,
       OptionalAttr<TypedArrayAttrBase<DenseI64ArrayAttr,
           "lengths of documents by micro-batch">>:$documents,
+      OptionalAttr<Pipe_TokensAttr>:$tokens,
       OptionalAttr<Pipe_TargetAttr>:$target,
       DefaultValuedProp<EnumProp<Pipe_Optimizer>, "Optimizer::AdamW">:$optimizer);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = Pipe_InOrder<"of, on, microbatches, samples or documents, target, optimizer, {...}", [{
+  let assemblyFormat = Pipe_InOrder<"of, on, microbatches, samples, documents or tokens, target, optimizer, {...}", [{
     $sym_name `of` $model `on` $cluster `microbatches` `(` $microbatches `)`
-    (`samples` `(` $samples^ `)`)? (`documents` custom<Documents>($documents)^)?
+    (`samples` `(` $samples^ `)`)? (`documents` custom<Documents>($documents)^)? (`tokens` `` $tokens^)?
     (`target` `` $target^)? (`optimizer` `(` custom<Word>($optimizer)^ `)`)?
     attr-dict-with-keyword $body
   }], ["of", "on", "microbatches"]>.format;
@@ -69,7 +80,13 @@ def Pipe_PlanOp : Pipe_Op<"plan", [Symbol, SymbolTable, NoTerminator,
     /// Samples per micro-batch; 0 if the model has only timed layers and the
     /// plan does not state it. A row of documents is one sample.
     int64_t getSamplesOfMicrobatch();
-    /// The lengths of a micro-batch's documents; empty if it has samples.
+    /// Whether micro-batches are rows of documents: those that the plan lists,
+    /// or any within its limits.
+    bool hasDocuments() { return getDocumentsAttr() || getTokensAttr(); }
+    /// The most tokens of a document that batches within limits have.
+    int64_t getMostOfDocument();
+    /// The lengths of a micro-batch's documents, of the largest batch if the
+    /// plan states limits; empty if it has samples. The model must be known.
     ::llvm::ArrayRef<int64_t> getDocumentsOf(int64_t microbatch);
     /// Their sum; 0 if it has samples.
     int64_t getTokensOf(int64_t microbatch);

@@ -105,6 +105,15 @@ mlir::LogicalResult verifyShares(StageOp stage, PlanOp plan, ModelOp model);
 mlir::LogicalResult verifyRecomputation(PlanOp plan);
 /// Checks `documents` without the plan's model.
 mlir::LogicalResult verifyDocuments(PlanOp plan);
+/// Checks `tokens` without the plan's model.
+mlir::LogicalResult verifyTokens(PlanOp plan);
+/// The same with it: its layers take documents, and its stages have one replica
+/// and no lists by micro-batch.
+mlir::LogicalResult verifyTokensOf(PlanOp plan, ModelOp model);
+/// The lengths of a row of the largest batch.
+llvm::ArrayRef<int64_t> longestRow(PlanOp plan);
+/// The layers of a plan of documents take rows of documents.
+mlir::LogicalResult verifyTakeDocuments(PlanOp plan, ModelOp model);
 /// Lists by micro-batch have an entry for each, documents fit the model, and
 /// the stages of a plan whose micro-batches differ have one replica.
 mlir::LogicalResult verifyUneven(PlanOp plan, ModelOp model);

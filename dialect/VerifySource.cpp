@@ -335,7 +335,7 @@ LogicalResult PlanOp::verify() {
   if (auto samples = getSamplesAttr(); samples && samples.getInt() < 1)
     return emitError() << "samples is " << samples.getInt()
                        << "; it must be 1 or more";
-  if (failed(verifyDocuments(*this)))
+  if (failed(verifyDocuments(*this)) || failed(verifyTokens(*this)))
     return failure();
   if (getTargetKind() == Target::Cpu && getDType() != DType::Fp32)
     return emitError() << "target cpu takes fp32 only, not "
@@ -354,7 +354,7 @@ LogicalResult PlanOp::verify() {
 }
 
 int64_t PlanOp::getSamplesOfMicrobatch() {
-  if (getDocumentsAttr())
+  if (hasDocuments())
     return 1;
   if (auto samples = getSamplesAttr())
     return samples.getInt();

@@ -144,6 +144,8 @@ std::vector<ReplicaBuffers> StageOp::buffersByReplica() {
 //===----------------------------------------------------------------------===//
 
 ArrayRef<int64_t> PlanOp::getDocumentsOf(int64_t microbatch) {
+  if (getTokensAttr())
+    return longestRow(*this);
   if (!getDocumentsAttr())
     return {};
   return cast<DenseI64ArrayAttr>(getDocumentsAttr()[microbatch]).asArrayRef();
@@ -171,7 +173,7 @@ template <typename Attr> static bool listsFigures(Attr attr) {
 }
 
 bool PlanOp::isUneven() {
-  if (getDocumentsAttr())
+  if (hasDocuments())
     return true;
   for (StageOp stage : getBody().getOps<StageOp>())
     if (listsFigures(stage.getCostsAttr()) ||
@@ -229,16 +231,36 @@ static InFlightDiagnostic noteAt(InFlightDiagnostic error, Op other,
   return error;
 }
 
-/// Documents need layers that take tokens, and fit their model.
+LogicalResult rondo::pipe::verifyTakeDocuments(PlanOp plan, ModelOp model) {
+  const StringRef verb = plan.getTokensAttr() ? "draws" : "lists";
+  if (!model.getSizes()) {
+    InFlightDiagnostic error =
+        plan.emitError() << "plan @" << plan.getSymName() << " " << verb
+                         << " documents, but the layers of its model take no "
+                            "tokens: write gpt<...> or llama<...> after the "
+                            "model's name";
+    if (!plan.getTokensAttr())
+      error << ", or lists of figures in its layers";
+    return noteAt(std::move(error), model, "model");
+  }
+  for (LayerOp layer : model.getLayers())
+    if (CustomAttr custom = layer.getCustomAttr();
+        custom && !custom.getDocuments())
+      return noteAt(plan.emitError()
+                        << "plan @" << plan.getSymName() << " " << verb
+                        << " documents, but layer @" << layer.getSymName()
+                        << " does not say that its body takes rows of "
+                           "documents: write documents = true into the layer "
+                           "if it does",
+                    layer, "layer");
+  return success();
+}
+
+/// Documents fit their model.
 static LogicalResult verifyDocumentsOf(PlanOp plan, ModelOp model) {
+  if (failed(verifyTakeDocuments(plan, model)))
+    return failure();
   const auto sizes = model.getSizes();
-  if (!sizes)
-    return noteAt(plan.emitError()
-                      << "plan @" << plan.getSymName()
-                      << " lists documents, but the layers of its model take "
-                         "no tokens: write gpt<...> or llama<...> after the "
-                         "model's name, or lists of figures in its layers",
-                  model, "model");
   for (int64_t i = 0; i < int64_t(plan.getMicrobatches()); ++i)
     for (int64_t length : plan.getDocumentsOf(i))
       if (length > sizes->sequence)
@@ -248,16 +270,6 @@ static LogicalResult verifyDocumentsOf(PlanOp plan, ModelOp model) {
                           << sizes->sequence
                           << ": cut the document, or raise sequence",
                       model, "model");
-  for (LayerOp layer : model.getLayers())
-    if (CustomAttr custom = layer.getCustomAttr();
-        custom && !custom.getDocuments())
-      return noteAt(plan.emitError()
-                        << "plan @" << plan.getSymName()
-                        << " lists documents, but layer @" << layer.getSymName()
-                        << " does not say that its body takes rows of "
-                           "documents: write documents = true into the layer "
-                           "if it does",
-                    layer, "layer");
   return success();
 }
 
@@ -302,7 +314,8 @@ static LogicalResult verifyUnevenStage(StageOp stage, PlanOp plan) {
 }
 
 LogicalResult rondo::pipe::verifyUneven(PlanOp plan, ModelOp model) {
-  if (plan.getDocumentsAttr() && failed(verifyDocumentsOf(plan, model)))
+  if ((plan.getDocumentsAttr() && failed(verifyDocumentsOf(plan, model))) ||
+      (plan.getTokensAttr() && failed(verifyTokensOf(plan, model))))
     return failure();
   for (LayerOp layer : model.getLayers())
     if (failed(verifyEntries(layer, "layer", layer.getSyntheticAttr(), plan)))

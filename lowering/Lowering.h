@@ -81,6 +81,9 @@ struct PlanFigures {
   /// Maximum number of sends, receives and collectives of a rank in flight at
   /// once; 0: no limit.
   int32_t resident = 0;
+  /// [rank]: bytes that arenas have at least for the buffers of micro-batches,
+  /// for programs that are made while it runs; empty: what programs need.
+  std::vector<int64_t> roomBytes;
   /// The delays of its tasks, for a schedule whose iterations overlap.
   DelayTable delays;
   VersionMemory versions;

@@ -111,6 +111,26 @@ std::optional<Fault> findMoved(const Program &program,
 
 namespace {
 
+/// [rank]: the end of what lives throughout: state, workspace and staging.
+std::vector<int64_t> stateEnds(const Program &program, int32_t numReplicas,
+                               size_t numRanks) {
+  std::vector<int64_t> ends(numRanks, 0);
+  auto count = [&](int32_t number) {
+    if (number < 0)
+      return;
+    const Pool &pool = program.pools[number];
+    ends[pool.rank] =
+        std::max(ends[pool.rank], pool.offset + pool.slotBytes * pool.slots);
+  };
+  for (int32_t replica = 0; replica < numReplicas; ++replica)
+    for (const BufferTraits &traits : bufferTable)
+      if (traits.isState())
+        count(program.place(replica, traits.kind).pool);
+  for (int32_t pool : program.staging)
+    count(pool);
+  return ends;
+}
+
 /// A program of an executable, and the fault of planning its memory.
 struct Planned {
   size_t schedule = 0, program = 0;
@@ -166,8 +186,13 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
       return MemoryFault{
           one.schedule, one.program,
           makeFault<FaultKind::ArenaCount>(bytes.size(), arena.size())};
+    const std::vector<int64_t> &room = schedules[one.schedule].plan.roomBytes;
+    const std::vector<int64_t> ends =
+        stateEnds(schedules[one.schedule].programs[one.program].program,
+                  first.numReplicas(), room.size());
     for (size_t rank = 0; rank < arena.size(); ++rank)
-      arena[rank] = std::max(arena[rank], bytes[rank]);
+      arena[rank] = std::max({arena[rank], bytes[rank],
+                              room.empty() ? 0 : ends[rank] + room[rank]});
     const std::vector<int64_t> &hostBytes =
         schedules[one.schedule].programs[one.program].program.hostArenaBytes;
     hostArena.resize(std::max(hostArena.size(), hostBytes.size()), 0);

@@ -18,7 +18,7 @@ struct ResolveStages : impl::ResolveStagesBase<ResolveStages> {
       if (failed(checkLayerSizes(model)))
         return signalPassFailure();
     for (PlanOp plan : getOperation().getOps<PlanOp>()) {
-      if (((plan.getSamplesAttr() || plan.getDocumentsAttr()) &&
+      if (((plan.getSamplesAttr() || plan.hasDocuments()) &&
            failed(checkLayerSizes(plan.lookupModel(), plan))) ||
           failed(checkTarget(plan)))
         return signalPassFailure();

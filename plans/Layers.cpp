@@ -132,8 +132,8 @@ rondo::pipe::describeLayers(PlanOp plan, int64_t microbatch) {
       desc.heads = sizes->heads;
       desc.ffn = sizes->ffn;
       // Rows of documents are made of layers as the model states them.
-      desc.batch = plan.getDocumentsAttr() ? sizes->batch
-                                           : plan.getSamplesOfMicrobatch();
+      desc.batch =
+          plan.hasDocuments() ? sizes->batch : plan.getSamplesOfMicrobatch();
       desc.tied = sizes->tied;
     }
     if (model.getSamplesAttr())
@@ -179,7 +179,7 @@ rondo::pipe::describeLayers(PlanOp plan, int64_t microbatch) {
     if (!isTaken[place])
       layers[place].outputBytes = layers[place].custom.outputWithoutGradBytes =
           0;
-  if (plan.getDocumentsAttr())
+  if (plan.hasDocuments())
     for (runtime::LayerDesc &layer : layers)
       layer = runtime::rowOfDocuments(
           layer, static_cast<int32_t>(plan.getTokensOf(microbatch)));
@@ -213,7 +213,7 @@ static std::optional<Fault> findUnsoundMatrix(ModelOp model, PlanOp plan) {
                 double(sizes->sequence), queries});
   const int64_t samples = plan ? plan.getSamplesOfMicrobatch() : sizes->batch;
   const double tokens =
-      plan && plan.getDocumentsAttr()
+      plan && plan.hasDocuments()
           ? double(plan.getTokensOf(plan.getLargestMicrobatch()))
           : double(samples) * sizes->sequence;
   const double elements = std::max(tokens, double(sizes->hidden)) * widest;

@@ -5,6 +5,7 @@
 #define RONDO_PLANS_LAYERS_H
 
 #include "dialect/Pipe.h"
+#include "kinds/AffineCost.h"
 #include "kinds/Optimizers.h"
 #include "planning/adaptive/CostSource.h"
 #include "runtime/model/executable.h"
@@ -69,6 +70,10 @@ public:
 
   /// O(layers of the stage) for each micro-batch that differs.
   StageCostsAttr costs(StageOp stage) const;
+  /// Of a plan that states limits of batches and has its costs: the times of F,
+  /// I, W and R on any row. If the stage states other times than follow from
+  /// its layers, in proportion to these.
+  std::vector<AffineCost> rowCosts(StageOp stage) const;
   /// The sources of the times in costs().
   CostSources sources(StageOp stage) const;
   /// [replica]; if micro-batches differ in them, [micro-batch].

@@ -118,6 +118,21 @@ static std::vector<Collective> timedCollectives(PlanOp plan) {
   return collectives;
 }
 
+/// [rank]: bytes of the buffers of all tokens in flight; empty if the plan does
+/// not limit these.
+static std::vector<int64_t> roomBytes(PlanOp plan) {
+  if (!plan.getTokensAttr())
+    return {};
+  std::vector<int64_t> bytes(deviceBytes(plan).size(), 0);
+  for (auto [replica, buffers] :
+       llvm::zip_equal(plan.getReplicas(), replicaBuffers(plan)))
+    for (const BufferTraits &traits : bufferTable)
+      if (!traits.isState() && traits.slotPer == SlotPer::Microbatch)
+        bytes[replica.rank] += runtime::alignedBytes(
+            bytesInFlight(plan, buffers[int(traits.kind)]));
+  return bytes;
+}
+
 PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   PlanFigures figures;
   figures.hasNorm = hasNorm;
@@ -128,6 +143,7 @@ PlanFigures rondo::pipe::figuresOf(PlanOp plan, bool hasNorm) {
   figures.devices = deviceBytes(plan);
   figures.declaresWeights = declaresWeights(plan);
   figures.resident = plan.getResident();
+  figures.roomBytes = roomBytes(plan);
   return figures;
 }
 

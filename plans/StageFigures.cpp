@@ -3,6 +3,7 @@
 
 #include "plans/LayerTimes.h"
 #include "plans/Layers.h"
+#include "plans/RowTimes.h"
 
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
@@ -67,34 +68,6 @@ static runtime::LayerFlops flopsOf(const runtime::LayerDesc &layer,
   return sum;
 }
 
-/// Measured times of a micro-batch as the model states it, for a row of
-/// documents: in proportion to operations or, without any, to tokens.
-static LayerTimes timesOfRow(LayerCostsAttr costs,
-                             const runtime::LayerDesc &layer, LayerOp op,
-                             ArrayRef<int64_t> documents) {
-  runtime::LayerDesc whole = layer;
-  whole.rowTokens = 0;
-  whole.batch = static_cast<int32_t>(defaultSamples(op, layer));
-  // Those of a custom layer are for its row, in proportion to tokens.
-  if (layer.kind == runtime::LayerKind::Custom)
-    whole.custom.flops = {};
-  LayerTimes times = timesFor(costs, whole.batch, whole.batch);
-  const runtime::LayerFlops own = flopsOf(layer, documents),
-                            all = runtime::layerFlops(whole);
-  const int64_t flops[3][2] = {{own.forward, all.forward},
-                               {own.inputGrad, all.inputGrad},
-                               {own.weightGrad, all.weightGrad}};
-  for (int k = 0; k < 3; ++k) {
-    const long double part = flops[k][1] > 0
-                                 ? (long double)(flops[k][0]) / flops[k][1]
-                                 : (long double)(runtime::numTokens(layer)) /
-                                       runtime::numTokens(whole);
-    times.ns[k] = std::min<int64_t>(
-        static_cast<int64_t>(times.ns[k] * part + 0.5L), maxLayerNs);
-  }
-  return times;
-}
-
 namespace {
 /// Sums over layers for one micro-batch.
 struct Figures {
@@ -108,21 +81,36 @@ struct Figures {
           outputGrad = 0;
   /// Sums over the layers that R runs.
   int64_t recomputeNs = 0, recomputed = 0;
+  /// The times of rows of documents.
+  RowTimes rows;
   /// Sums over the layers whose activations may leave, and of these what I
   /// frees.
   int64_t offloaded = 0, offloadedForInputGrad = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
+  /// Times of the documents, once all layers are added.
+  void setTimesOfRow();
 
 private:
   void addLayer(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
 };
 } // namespace
 
+void Figures::setTimesOfRow() {
+  if (documents.empty())
+    return;
+  const RowSize size = sizeOf(documents);
+  for (int k = 0; k < 3; ++k)
+    ns[k] = size.of(rows.task[k].cost());
+  recomputeNs = size.of(rows.recompute.cost());
+}
+
 void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
   const int64_t forwardBefore = ns[0], activationBefore = activation,
                 freedBefore = freedByInputGrad;
   addLayer(layer, op, speed);
+  if (!documents.empty())
+    rows.add(layer, op, speed);
   if (layer.offloads) {
     offloaded += activation - activationBefore;
     offloadedForInputGrad += freedByInputGrad - freedBefore;
@@ -146,17 +134,16 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     outputGrad = output = op.getSyntheticAttr().of(microbatch).outputBytes;
     return;
   }
-  if (LayerCostsAttr costs = op.getCostsAttr()) {
-    const LayerTimes times =
-        documents.empty()
-            ? timesInShares(costs, layer.batch,
-                            std::min<int64_t>(layer.batch, largestShare),
-                            defaultSamples(op, layer))
-            : timesOfRow(costs, layer, op, documents);
+  if (!documents.empty()) {
+    // setTimesOfRow().
+  } else if (LayerCostsAttr costs = op.getCostsAttr()) {
+    const LayerTimes times = timesInShares(
+        costs, layer.batch, std::min<int64_t>(layer.batch, largestShare),
+        defaultSamples(op, layer));
     for (int k = 0; k < 3; ++k)
       ns[k] += times.ns[k];
   } else {
-    runtime::LayerFlops flops = flopsOf(layer, documents);
+    const runtime::LayerFlops flops = runtime::layerFlops(layer);
     ns[0] += nsFor(flops.forward, speed);
     ns[1] += nsFor(flops.inputGrad, speed);
     ns[2] += nsFor(flops.weightGrad, speed);
@@ -233,6 +220,7 @@ StageCosts StageFigures::costs(StageOp stage, int64_t microbatch) const {
     sum.add(layers[place], ops[place], flopsPerUs[stage.getRanks()[0]]);
     own.push_back(layers[place]);
   }
+  sum.setTimesOfRow();
   const int64_t checkpoints = runtime::checkpointBytes(own.data(), own.size());
   std::optional<int64_t> offloaded;
   if (stage.getOffloadAttr())
@@ -260,6 +248,19 @@ StageCostsAttr StageFigures::costs(StageOp stage) const {
   for (size_t i = 0; i < layersOf.size(); ++i)
     all.push_back(costs(stage, static_cast<int64_t>(i)));
   return StageCostsAttr::get(stage.getContext(), all);
+}
+
+std::vector<AffineCost> StageFigures::rowCosts(StageOp stage) const {
+  RowTimes rows;
+  for (unsigned place : placesOf(stage))
+    rows.add(layersOf.front()[place], ops[place],
+             flopsPerUs[stage.getRanks()[0]]);
+  const RowSize size = sizeOf(documents.front());
+  const StageCosts stated = stage.getCostsAttr().of(0);
+  return {inProportion(rows.task[0].cost(), stated.forwardNs, size),
+          inProportion(rows.task[1].cost(), stated.inputGradNs, size),
+          inProportion(rows.task[2].cost(), stated.weightGradNs, size),
+          inProportion(rows.recompute.cost(), stated.recomputeNs, size)};
 }
 
 SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
@@ -316,6 +317,7 @@ std::vector<LayerFigures> rondo::pipe::layerFigures(PlanOp plan, int64_t rank) {
     needed.microbatch = plan.getLargestMicrobatch();
     needed.documents = plan.getDocumentsOf(needed.microbatch);
     needed.add(layer, op, speed);
+    needed.setTimesOfRow();
     int64_t buffers[runtime::numBuffers];
     runtime::stageBytes(&layer, 1, plan.getMicrobatches(), buffers,
                         /*shards=*/1, momentsOf(plan));
@@ -347,6 +349,7 @@ std::vector<LayerLoad> rondo::pipe::layerLoads(PlanOp plan, int64_t rank) {
     figures.microbatch = plan.getLargestMicrobatch();
     figures.documents = plan.getDocumentsOf(figures.microbatch);
     figures.add(layer, op, speed);
+    figures.setTimesOfRow();
     loads.push_back({figures.ns[0] + figures.ns[1] + figures.ns[2],
                      figures.ns[0], stateBytesOf(layer, plan),
                      figures.activation});

@@ -123,7 +123,7 @@ pipe::PlanOp rondo::formats::addPlanOfAllLayers(pipe::ModelOp model,
       builder, loc, name(planName), reference(model.getSymNameAttr()),
       reference(cluster.getSymNameAttr()),
       /*microbatches=*/1, /*samples=*/IntegerAttr(),
-      /*documents=*/mlir::ArrayAttr(), target);
+      /*documents=*/mlir::ArrayAttr(), /*tokens=*/pipe::TokensAttr(), target);
   SmallVector<Attribute> layers;
   for (pipe::LayerOp layer : model.getLayers())
     layers.push_back(reference(layer.getSymNameAttr()));

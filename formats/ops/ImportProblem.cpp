@@ -221,7 +221,8 @@ void Importer::writePlan() {
       reference(problem.name + "_cluster"), problem.microbatches,
       problem.statesSamples ? builder.getI64IntegerAttr(problem.samples)
                             : IntegerAttr(),
-      /*documents=*/mlir::ArrayAttr(), /*target=*/pipe::TargetAttr());
+      /*documents=*/mlir::ArrayAttr(), /*tokens=*/pipe::TokensAttr(),
+      /*target=*/pipe::TargetAttr());
   enter(plan.getBody());
   const std::vector<std::vector<int32_t>> inputs = inputsOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {

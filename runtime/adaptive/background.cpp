@@ -15,29 +15,22 @@ BackgroundEstimator::BackgroundEstimator(Estimator own, const SearchPlan &plan)
     : estimator(std::move(own)), plan(plan),
       numCompiled(estimator.numCandidates()) {
   known.ns.assign(numCompiled, -1);
-  thread = std::thread([this] { work(); });
+  thread.start([this] { work(); });
 }
 
-BackgroundEstimator::~BackgroundEstimator() {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    isStopping = true;
-  }
-  changed.notify_one();
-  thread.join();
-}
+BackgroundEstimator::~BackgroundEstimator() { thread.stop(); }
 
 void BackgroundEstimator::begin(Measurements measured, size_t running) {
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(thread.mutex);
     fresh.push_back({std::move(measured), running});
     result.reset();
   }
-  changed.notify_one();
+  thread.changed.notify_one();
 }
 
 std::optional<Estimates> BackgroundEstimator::takeResult() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(thread.mutex);
   return std::exchange(result, std::nullopt);
 }
 
@@ -95,7 +88,7 @@ bool BackgroundEstimator::findLike(const Round &round) {
   const size_t like = estimator.like(round.measured);
   SearchOutcome outcome = plan.search->find(
       {*plan.executable, estimator.program(like), estimator.values(like),
-       plan.timeLimitMs << std::min(turnsHad++, 2), &isStopping,
+       plan.timeLimitMs << std::min(turnsHad++, 2), &thread.isStopping,
        static_cast<uint64_t>(numSearches++), startsLike(like)});
   known.why = std::move(outcome.why);
   if (!outcome.found)
@@ -139,10 +132,11 @@ void BackgroundEstimator::takeAll(std::vector<Round> taken) {
 }
 
 bool BackgroundEstimator::workOnce() {
-  std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(
-      lock, [this] { return isStopping || !fresh.empty() || turnsLeft > 0; });
-  if (isStopping)
+  std::unique_lock<std::mutex> lock(thread.mutex);
+  thread.changed.wait(lock, [this] {
+    return thread.isStopping || !fresh.empty() || turnsLeft > 0;
+  });
+  if (thread.isStopping)
     return false;
   if (!fresh.empty()) {
     std::vector<Round> taken = std::exchange(fresh, {});
@@ -152,7 +146,7 @@ bool BackgroundEstimator::workOnce() {
     if (fresh.empty())
       result = known;
   }
-  if (turnsLeft == 0 || isStopping)
+  if (turnsLeft == 0 || thread.isStopping)
     return true;
   --turnsLeft;
   lock.unlock();

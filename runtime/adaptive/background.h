@@ -4,16 +4,13 @@
 #ifndef RONDO_RUNTIME_ADAPTIVE_BACKGROUND_H
 #define RONDO_RUNTIME_ADAPTIVE_BACKGROUND_H
 
+#include "runtime/adaptive/background_thread.h"
 #include "runtime/adaptive/estimator.h"
 #include "runtime/adaptive/program_values.h"
 
-#include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -97,12 +94,10 @@ private:
   /// start for the next turn.
   std::optional<std::pair<size_t, Program>> tooNear;
 
-  std::mutex mutex;
-  std::condition_variable changed;
+  // Both sides use these.
   std::vector<Round> fresh;
   std::optional<Estimates> result;
-  std::atomic<bool> isStopping{false};
-  std::thread thread;
+  BackgroundThread thread;
 };
 
 } // namespace rondo::runtime

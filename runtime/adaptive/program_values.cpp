@@ -215,6 +215,8 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
                               : place.period;
     for (int32_t i = 0; i < count; ++i)
       added.slotOf.push_back(slotOf(place, i));
+    if (place.spans)
+      added.spans.assign(place.spans, place.spans + desc.microbatches);
   }
   if (desc.staging)
     program.staging.assign(desc.staging, desc.staging + desc.numRanks);
@@ -408,8 +410,10 @@ void FoundProgram::addCopies(const Problem &problem) {
 }
 
 FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
-                           Program program, const Problem &problem)
-    : name(std::move(ownName)), values(std::move(program)), tables(like) {
+                           Program program, const Problem &problem,
+                           BatchProgram batch)
+    : name(std::move(ownName)), values(std::move(program)),
+      ofBatch(std::move(batch)), tables(like) {
   if (values.order.numRanks() != like.numRanks ||
       static_cast<int32_t>(values.places.size()) != like.numPlaces)
     throw Error("schedule '" + name + "' is not one of '" + like.name + "'");
@@ -425,7 +429,10 @@ FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
   for (size_t p = 0; p < slots.size(); ++p)
     places.push_back({values.places[p].pool,
                       std::max(1, static_cast<int32_t>(slots[p].size())),
-                      slots[p].data()});
+                      slots[p].data(), 0, nullptr,
+                      values.places[p].spans.empty()
+                          ? nullptr
+                          : values.places[p].spans.data()});
   staging = values.staging;
   tables.name = name.c_str();
   tables.ranks = ranks.data();
@@ -433,7 +440,9 @@ FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
   tables.pools = pools.data();
   tables.places = places.data();
   tables.staging = like.staging ? staging.data() : nullptr;
-  tables.predictedNs = 0;
+  tables.predictedNs = ofBatch.predictedNs;
+  if (ofBatch.tables)
+    ofBatch.tables->setTo(tables);
   addCopies(problem);
 }
 
@@ -458,10 +467,22 @@ std::string rondo::runtime::encode(const FoundProgram &found) {
     out << ' ' << place.pool << ' ' << place.slotOf.size();
     for (int32_t slot : place.slotOf)
       out << ' ' << slot;
+    out << ' ' << place.spans.size();
+    for (int32_t span : place.spans)
+      out << ' ' << span;
   }
   out << ' ' << program.staging.size();
   for (int32_t pool : program.staging)
     out << ' ' << pool;
+  const BatchProgram &batch = found.batch();
+  out << ' ' << batch.predictedNs << ' '
+      << (batch.tables ? batch.tables->lengths().size() : 0);
+  if (batch.tables)
+    for (const std::vector<int32_t> &row : batch.tables->lengths()) {
+      out << ' ' << row.size();
+      for (int32_t tokens : row)
+        out << ' ' << tokens;
+    }
   return out.str();
 }
 
@@ -505,10 +526,24 @@ rondo::runtime::decode(const std::string &text, const Executable &executable) {
     place.pool = static_cast<int32_t>(next(-1, numPools - 1));
     for (int64_t slot = next(0, maxCount); slot > 0; --slot)
       place.slotOf.push_back(static_cast<int32_t>(next(0, maxSlots - 1)));
+    for (int64_t span = next(0, maxCount); span > 0; --span)
+      place.spans.push_back(static_cast<int32_t>(next(1, maxSlots)));
+    if (!place.spans.empty() &&
+        static_cast<int32_t>(place.spans.size()) != like.microbatches)
+      throw Error("process 0 has sent a schedule that cannot be read");
   }
   for (int64_t left = next(0, maxRanks); left > 0; --left)
     program.staging.push_back(static_cast<int32_t>(next(-1, numPools - 1)));
+  const Problem problem = valuesOf(executable, like).problem;
+  BatchProgram batch;
+  batch.predictedNs = next(0, maxBytes);
+  std::vector<std::vector<int32_t>> lengths(next(0, maxCount));
+  for (std::vector<int32_t> &row : lengths)
+    for (int64_t left = next(1, maxCount); left > 0; --left)
+      row.push_back(static_cast<int32_t>(next(1, INT32_MAX)));
+  if (!lengths.empty())
+    batch.tables = std::make_shared<const BatchTables>(
+        executable, like, problem, std::move(lengths));
   return std::make_shared<const FoundProgram>(
-      like, std::move(name), std::move(program),
-      valuesOf(executable, like).problem);
+      like, std::move(name), std::move(program), problem, std::move(batch));
 }

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_ADAPTIVE_PROGRAM_VALUES_H
 #define RONDO_RUNTIME_ADAPTIVE_PROGRAM_VALUES_H
 
+#include "runtime/adaptive/batch_tables.h"
 #include "runtime/model/executable.h"
 #include "schedule/program/Program.h"
 
@@ -33,6 +34,14 @@ ProgramValues valuesOf(const Executable &executable,
 // Programs that the search has found.
 //===----------------------------------------------------------------------===//
 
+/// Of a program for the documents of one batch.
+struct BatchProgram {
+  /// Null: the micro-batches are those of the program that it is like.
+  std::shared_ptr<const BatchTables> tables;
+  /// Predicted time of an iteration; 0: unknown.
+  int64_t predictedNs = 0;
+};
+
 /// The tables of a program that no compiler wrote. Its ranks read their actions
 /// from a table instead of being functions.
 class FoundProgram {
@@ -42,7 +51,7 @@ public:
   /// object. `problem`: that of its values. Throws Error where `program` is not
   /// one of its kind.
   FoundProgram(const ProgramDesc &like, std::string name, Program program,
-               const Problem &problem);
+               const Problem &problem, BatchProgram batch = {});
   FoundProgram(const FoundProgram &) = delete;
   FoundProgram &operator=(const FoundProgram &) = delete;
 
@@ -50,12 +59,14 @@ public:
   const ProgramDesc &desc() const { return tables; }
   /// The content of the tables, for the core.
   const Program &program() const { return values; }
+  const BatchProgram &batch() const { return ofBatch; }
 
 private:
   void addCopies(const Problem &problem);
 
   const std::string name;
   const Program values;
+  const BatchProgram ofBatch;
   /// One entry per rank: the number of actions, then two numbers for each.
   std::vector<std::vector<int64_t>> actions;
   std::vector<RankDesc> ranks;

@@ -81,7 +81,8 @@ State::State(const Executable &executable, const World &world,
     for (int32_t h = 0; h < exe.numReplicas; ++h)
       bindings.back().push_back(bindReplica(h, program));
   }
-  loadBodies();
+  for (std::vector<ReplicaBinding> &size : bindings)
+    loadBodies(size, loadedBodies);
   prepareDevices();
   for (int32_t h = 0; h < exe.numReplicas; ++h)
     bindTensors(h);
@@ -95,11 +96,8 @@ State::State(const Executable &executable, const World &world,
     optimized.gradients = binding.gradients;
     optimized.gradientBytes =
         binding.share->bytes[static_cast<int>(Buffer::Gradients)];
-    for (std::vector<ReplicaBinding> &others : bindings) {
-      others[h].optimized = optimized;
-      others[h].firstTensor = binding.firstTensor;
-      others[h].lastTensor = binding.lastTensor;
-    }
+    for (std::vector<ReplicaBinding> &others : bindings)
+      takeTensors(binding, others[h]);
   }
   int32_t latest = 0;
   for (int32_t p = 0; p < exe.numPrograms; ++p)
@@ -111,6 +109,34 @@ State::State(const Executable &executable, const World &world,
       lateParts[h].push_back(devices[exe.replicas[h].rank]->makeArena(
           int64_t(sizeof(double)) *
           std::max<int64_t>(1, numPartials(exe.replicas[h]))));
+}
+
+void State::takeTensors(const ReplicaBinding &from, ReplicaBinding &to) {
+  to.optimized = from.optimized;
+  to.firstTensor = from.firstTensor;
+  to.lastTensor = from.lastTensor;
+}
+
+std::shared_ptr<void> State::bindBatch(const ProgramDesc &program) {
+  const UnevenDesc *tables = program.uneven;
+  if (tables == exe.programs[program.id].uneven)
+    return nullptr;
+  tables->check(exe, program);
+  auto batch = std::make_unique<Batch>();
+  for (int32_t k = 0; k < tables->numSizes; ++k) {
+    ProgramDesc ofSize = program;
+    ofSize.layers = tables->sizes[k].layers;
+    ofSize.shares = tables->sizes[k].shares;
+    checkStages(ofSize);
+    std::vector<ReplicaBinding> &replicas = batch->sizes.emplace_back();
+    for (int32_t h = 0; h < exe.numReplicas; ++h) {
+      replicas.push_back(bindReplica(h, ofSize));
+      takeTensors(bindings.front()[h], replicas.back());
+    }
+    loadBodies(replicas, batch->bodies);
+  }
+  batches[tables] = std::move(batch);
+  return {nullptr, [this, tables](void *) { batches.erase(tables); }};
 }
 
 static bool areMoments(float *Tensor::*values) {
@@ -543,20 +569,20 @@ void State::bindTensors(int32_t h) {
   binding.lastTensor = static_cast<int32_t>(allTensors.size());
 }
 
-void State::loadBodies() {
-  for (std::vector<ReplicaBinding> &size : bindings)
-    for (ReplicaBinding &binding : size) {
-      const int32_t rank = binding.replica->rank;
-      if (!processes.holds(rank))
+void State::loadBodies(std::vector<ReplicaBinding> &replicas,
+                       std::vector<std::unique_ptr<LoadedBody>> &bodies) {
+  for (ReplicaBinding &binding : replicas) {
+    const int32_t rank = binding.replica->rank;
+    if (!processes.holds(rank))
+      continue;
+    for (LayerBinding &layer : binding.layers) {
+      if (layer.desc->kind != LayerKind::Custom)
         continue;
-      for (LayerBinding &layer : binding.layers) {
-        if (layer.desc->kind != LayerKind::Custom)
-          continue;
-        loadedBodies.push_back(std::make_unique<LoadedBody>(
-            *layer.desc, rank, devices[rank]->place()));
-        layer.state = loadedBodies.back()->get();
-      }
+      bodies.push_back(std::make_unique<LoadedBody>(*layer.desc, rank,
+                                                    devices[rank]->place()));
+      layer.state = bodies.back()->get();
     }
+  }
 }
 
 void State::prepareDevices() {

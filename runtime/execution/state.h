@@ -11,6 +11,7 @@
 #include "runtime/optimizer/control.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -140,8 +141,16 @@ public:
   /// If micro-batches differ: for those of one size.
   const std::vector<ReplicaBinding> &replicas(const ProgramDesc &program,
                                               int32_t size) const {
-    return bindings[sizesOf[program.id][size]];
+    const auto batch = batches.find(program.uneven);
+    return batch == batches.end() ? bindings[sizesOf[program.id][size]]
+                                  : batch->second->sizes[size];
   }
+  /// Binds the sizes of micro-batches of a program that was made during the run
+  /// for one batch, for as long as the result exists; the state and the
+  /// program's tables must outlive it. Null: they are those of a program of the
+  /// executable. At most one at a time for a program's tables. Throws Error if
+  /// these are invalid.
+  std::shared_ptr<void> bindBatch(const ProgramDesc &program);
   /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
   /// Elements of a tensor, or of its moments, that a replica holds.
@@ -237,8 +246,11 @@ private:
   int32_t numberIn(const ReplicaBinding &binding,
                    const std::string &name) const;
   void bindTensors(int32_t replica);
+  /// The optimizer's tensors and their numbers.
+  static void takeTensors(const ReplicaBinding &from, ReplicaBinding &to);
   /// Loads the bodies of custom layers for the ranks of this process.
-  void loadBodies();
+  void loadBodies(std::vector<ReplicaBinding> &replicas,
+                  std::vector<std::unique_ptr<LoadedBody>> &bodies);
   /// Lets devices prepare the layers of each rank, in all sizes, while arenas
   /// have no content; they are zero again afterwards.
   void prepareDevices();
@@ -261,6 +273,12 @@ private:
   /// its size or, if its micro-batches differ, of each of theirs.
   std::vector<std::vector<ReplicaBinding>> bindings;
   std::vector<std::unique_ptr<LoadedBody>> loadedBodies;
+  /// The sizes of micro-batches of one batch, by their tables.
+  struct Batch {
+    std::vector<std::vector<ReplicaBinding>> sizes;
+    std::vector<std::unique_ptr<LoadedBody>> bodies;
+  };
+  std::map<const UnevenDesc *, std::unique_ptr<Batch>> batches;
   std::vector<std::vector<int32_t>> sizesOf;
   /// Indexed by stage.
   std::vector<int32_t> owners;

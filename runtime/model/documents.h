@@ -26,13 +26,15 @@ constexpr bool takesDocuments(const LayerDesc &layer) {
   return layer.kind != LayerKind::Custom || layer.custom.takesDocuments;
 }
 
-/// `layer`, which has `batch` samples of `sequence` tokens, for a row of
-/// `tokens`. Stated bytes and times are in proportion, rounded up; the weights
-/// stay, so that no document is longer than `sequence`. A layer without a
-/// `sequence` stays as it is: the caller has its sizes.
+/// `layer`, which has `batch` samples of `sequence` tokens or another row, for
+/// a row of `tokens`. Stated bytes and times are in proportion, rounded up; the
+/// weights stay, so that no document is longer than `sequence`. A layer without
+/// a `sequence` stays as it is: the caller has its sizes.
 inline LayerDesc rowOfDocuments(const LayerDesc &layer, int32_t tokens) {
   LayerDesc row = layer;
-  const int64_t all = int64_t(layer.batch) * layer.sequence;
+  const int64_t all = layer.rowTokens > 0
+                          ? int64_t(layer.rowTokens)
+                          : int64_t(layer.batch) * layer.sequence;
   if (all == 0)
     return row;
   row.batch = 1;

@@ -9,6 +9,7 @@
 #define RONDO_RUNTIME_MODEL_EXECUTABLE_H
 
 #include "kinds/Actions.h"
+#include "kinds/AffineCost.h"
 #include "kinds/Collectives.h"
 #include "runtime/model/buffers.h"
 #include "runtime/model/layer.h"
@@ -19,7 +20,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 16
+#define RONDO_TABLES_VERSION 17
 
 namespace rondo::runtime {
 
@@ -274,6 +275,25 @@ struct DocumentsDesc {
   double lossShare;
 };
 
+/// Limits of the batches of a program that draws documents and finds a schedule
+/// for each batch. Its tables have the largest batch that these allow, so its
+/// order and its slots serve any other one, too.
+struct BatchLimitsDesc {
+  /// The most tokens of a micro-batch, and of a document, which is cut there.
+  int64_t rowTokens, documentTokens;
+  int32_t microbatches;
+  /// Tokens for whose activations a rank has memory in each of its stages, at
+  /// least those of one micro-batch.
+  int64_t inFlightTokens;
+  /// One entry per rank: bytes of these activations, or what its device leaves
+  /// of them: the cap of a search.
+  const int64_t *activationBytes;
+  /// Predicted ns of a task or step of each replica, as ProgramDesc::workNs:
+  /// [replica * numCostColumns + costColumn(kind)]. Those of B are empty: it
+  /// takes the sum of its I and W.
+  const rondo::AffineCost *workNs;
+};
+
 /// Micro-batches of a program that differ.
 struct UnevenDesc {
   int32_t numSizes;
@@ -284,6 +304,8 @@ struct UnevenDesc {
   const DocumentsDesc *documents;
   /// checkUneven(), which other programs do not link.
   void (*check)(const Executable &, const ProgramDesc &);
+  /// Null: all iterations have the documents above.
+  const BatchLimitsDesc *limits = nullptr;
 };
 
 /// Runs all actions of one rank for one iteration, or for a run of several that
@@ -446,6 +468,10 @@ struct CopySupport;
 extern const CopySupport activationCopies;
 /// In librondo_cuda.a.
 extern const CopySupport activationCopiesOfGpus;
+/// Draws documents, packs a batch of them for each iteration and finds a
+/// schedule for it. In librondo_search.a.
+struct BatchSchedules;
+extern const BatchSchedules batchSchedules;
 /// Continues a text.
 struct TextGeneration;
 extern const TextGeneration textGeneration;
@@ -465,6 +491,8 @@ struct Extras {
   const TextGeneration *generation = nullptr;
   /// With copies of activations.
   const CopySupport *copies = nullptr;
+  /// With limits of batches (BatchLimitsDesc).
+  const BatchSchedules *batches = nullptr;
 };
 
 /// A model's state and a list of programs over it.

@@ -1,10 +1,8 @@
 //===- schedule_search.cpp - Searches schedules during a run --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/adaptive/program_values.h"
+#include "runtime/search/program_plan.h"
 
-#include "lowering/Communication.h"
-#include "lowering/MemoryPlan.h"
 #include "planning/Deadline.h"
 #include "planning/FittingSearch.h"
 #include "planning/gathers/FittingGathers.h"
@@ -18,137 +16,6 @@
 
 using namespace rondo;
 using namespace rondo::runtime;
-
-static_assert(numBuffers == numBufferKinds);
-
-static int64_t &bytesOf(ReplicaBuffers &buffers, BufferKind kind) {
-  return buffers[static_cast<size_t>(kind)];
-}
-
-/// Null: the replica has no such buffer.
-static const Pool *poolOf(const Program &program, int32_t replica,
-                          BufferKind kind) {
-  const Place &place = program.place(replica, kind);
-  return place.pool < 0 ? nullptr : &program.pools[place.pool];
-}
-
-static int64_t endOf(const Pool &pool) {
-  return pool.offset + pool.slotBytes * pool.slots;
-}
-
-static PlanFigures figuresOf(const SearchRequest &request) {
-  const Executable &exe = request.executable;
-  const ProgramDesc &like = request.like;
-  const Program &own = request.values.program;
-  PlanFigures plan;
-  plan.buffers.resize(exe.numReplicas);
-  for (int32_t h = 0; h < exe.numReplicas; ++h) {
-    std::copy_n(like.shares[h].bytes, numBufferKinds, plan.buffers[h].begin());
-    // As large as the programs of all sizes of micro-batches need it.
-    if (const Pool *control = poolOf(own, h, BufferKind::Control))
-      bytesOf(plan.buffers[h], BufferKind::Control) = control->slotBytes;
-  }
-  plan.collectives = own.collectives;
-  plan.hasNorm = computesNorm(like);
-  plan.resident = residentOf(like);
-  plan.devices.assign(exe.arenaBytes, exe.arenaBytes + exe.numRanks);
-  for (int32_t r = 0; r < own.order.numRanks(); ++r)
-    for (Action action : own.order.rank(r))
-      plan.declaresWeights |= action.kind() == ActionKind::Step;
-  for (int32_t pool : own.staging)
-    plan.stagingBytes.push_back(pool < 0 ? 0 : own.pools[pool].slotBytes);
-  return plan;
-}
-
-/// Room that programs with other micro-batches need for their data.
-static KeptBytes keptBytes(const SearchRequest &request,
-                           const PlanFigures &plan) {
-  const Program &own = request.values.program;
-  KeptBytes kept;
-  kept.staging = plan.stagingBytes;
-  kept.data.assign(request.executable.numReplicas, 0);
-  for (int32_t h = 0; h < request.executable.numReplicas; ++h) {
-    const Pool *data = poolOf(own, h, BufferKind::Data);
-    if (!data)
-      continue;
-    int64_t next = endOf(*data);
-    bool isLast = true;
-    for (const Pool &other : own.pools) {
-      if (other.isOnHost || other.rank != data->rank ||
-          other.offset <= data->offset)
-        continue;
-      next = isLast ? other.offset : std::min(next, other.offset);
-      isLast = false;
-    }
-    kept.data[h] = next - data->offset;
-  }
-  return kept;
-}
-
-/// The memory of activations: what the state leaves of the arenas.
-static void addMemory(const SearchRequest &request, PlanFigures &plan,
-                      Problem &problem) {
-  for (int32_t h = 0; h < problem.numReplicas(); ++h) {
-    ReplicaBuffers &buffers = plan.buffers[h];
-    const int64_t forInput = bytesOf(buffers, BufferKind::SavedForInputGrad),
-                  forWeight = bytesOf(buffers, BufferKind::SavedForWeightGrad),
-                  awayForInput =
-                      bytesOf(buffers, BufferKind::OffloadedForInputGrad),
-                  awayForWeight =
-                      bytesOf(buffers, BufferKind::OffloadedForWeightGrad),
-                  checkpoints = bytesOf(buffers, BufferKind::Checkpoints),
-                  kept = bytesOf(buffers, BufferKind::KeptForWeightGrad),
-                  againForInput =
-                      bytesOf(buffers, BufferKind::RecomputedForInputGrad),
-                  againForWeight =
-                      bytesOf(buffers, BufferKind::RecomputedForWeightGrad);
-    auto set = [&](ActionKind kind, int64_t takes, int64_t frees) {
-      problem.cost(h, kind).acquireBytes = takes;
-      problem.cost(h, kind).releaseBytes = frees;
-    };
-    set(ActionKind::Forward,
-        forInput + forWeight + awayForInput + awayForWeight + checkpoints, 0);
-    if (problem.recomputes(h))
-      set(ActionKind::Recompute, againForInput + againForWeight, checkpoints);
-    set(ActionKind::InputGrad, kept, forInput + awayForInput + againForInput);
-    set(ActionKind::WeightGrad, 0,
-        forWeight + awayForWeight + againForWeight + kept);
-    // Measured as its two halves.
-    Cost &backward = problem.cost(h, ActionKind::Backward);
-    backward.ns = problem.cost(h, ActionKind::InputGrad).ns +
-                  problem.cost(h, ActionKind::WeightGrad).ns;
-    set(ActionKind::Backward, kept,
-        forInput + awayForInput + againForInput + forWeight + awayForWeight +
-            againForWeight + kept);
-    if (problem.hostMemory.mayCopy(h)) {
-      set(ActionKind::Save, 0, awayForInput + awayForWeight);
-      set(ActionKind::Load, awayForInput + awayForWeight, 0);
-    }
-    if (!problem.replicas[h].isSharded())
-      continue;
-    const int64_t gathered = bytesOf(buffers, BufferKind::GatheredWeights);
-    set(ActionKind::Unshard, gathered, 0);
-    set(ActionKind::Reshard, 0, gathered);
-    set(ActionKind::ReduceGrad, 0,
-        bytesOf(buffers, BufferKind::UnreducedGradients));
-  }
-  const Program &own = request.values.program;
-  std::vector<int64_t> stateEnd(problem.numRanks(), 0);
-  auto count = [&](const Pool &pool) {
-    stateEnd[pool.rank] = std::max(stateEnd[pool.rank], endOf(pool));
-  };
-  for (int32_t h = 0; h < problem.numReplicas(); ++h)
-    for (const BufferTraits &traits : bufferTable)
-      if (const Pool *pool = poolOf(own, h, traits.kind);
-          pool && traits.isState())
-        count(*pool);
-  for (int32_t pool : own.staging)
-    if (pool >= 0)
-      count(own.pools[pool]);
-  for (int32_t r = 0; r < problem.numRanks(); ++r)
-    problem.memoryCaps[r] =
-        std::max<int64_t>(0, request.executable.arenaBytes[r] - stateEnd[r]);
-}
 
 /// `alsoPlacedFor`: see FittingSearch.
 static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
@@ -168,29 +35,18 @@ static SearchResult searchOrder(const PlanFigures &plan, const Problem &problem,
   return searchFitting(fitting, options);
 }
 
-/// The computation of a program with its copies, gathers and reductions,
-/// without messages and steps.
-static Schedule tasksOf(const Program &program) {
-  Schedule tasks;
-  for (int32_t r = 0; r < program.order.numRanks(); ++r) {
-    for (Action action : program.order.rank(r))
-      if (action.isTask() || action.traits().isCopy() ||
-          action.traits().movesState())
-        tasks.append(action);
-    tasks.endRank();
-  }
-  return tasks;
-}
-
 namespace {
 
 /// One search for a faster order.
 class Finder {
 public:
   Finder(const SearchRequest &request)
-      : request(request), plan(figuresOf(request)),
-        problem(request.values.problem) {
-    addMemory(request, plan, problem);
+      : request(request),
+        like{request.executable, request.like, request.values},
+        plan(figuresOf(like)), problem(request.values.problem) {
+    for (int32_t h = 0; h < problem.numReplicas(); ++h)
+      setBytes(problem, h, plan.buffers[h], &problem.costs[h * numCostColumns]);
+    setCaps(like, problem);
     stated = problem;
     const Problem compiled = valuesOf(request.executable, request.like).problem;
     stated.link = compiled.link;
@@ -206,36 +62,15 @@ private:
   SearchOutcome find(const Problem *alsoPlacedFor) const;
   SearchOutcome findFamily() const;
   std::optional<Fault> check(const Schedule &tasks) const;
-  std::optional<Fault> place(const Problem &links,
-                             LoweredProgram &lowered) const;
 
   const SearchRequest &request;
+  const LikeProgram like;
   PlanFigures plan;
   /// With links as measured, and as the compiler knew them.
   Problem problem, stated;
 };
 
 } // namespace
-
-/// Gives a program its messages, at the places that are best for some links,
-/// and its memory.
-std::optional<Fault> Finder::place(const Problem &links,
-                                   LoweredProgram &lowered) const {
-  lowered.program = insertCommunication(
-      links, lowered.tasks, simulate(links, lowered.tasks, /*keepTimes=*/true),
-      plan.needsOf(rondo::ProgramKind::Pipeline));
-  lowered.program.resident = plan.resident;
-  if (auto fault = planMemory({links, links.replicas, links.numRanks(),
-                               plan.buffers, keptBytes(request, plan),
-                               /*byMicrobatch=*/nullptr, &plan.devices},
-                              lowered.program))
-    return fault;
-  if (std::optional<Fault> fault = checkLowered(lowered, plan))
-    return fault;
-  return findMoved(lowered.program,
-                   {rondo::ProgramKind::Pipeline, problem, Schedule(),
-                    request.values.program, ProgramSimulation()});
-}
 
 /// Why an order of tasks is none of the new program, if so.
 std::optional<Fault> Finder::check(const Schedule &tasks) const {
@@ -285,7 +120,7 @@ SearchOutcome Finder::findFamily() const {
                                std::move(judged.schedule), Program(),
                                ProgramSimulation()};
         for (const Problem &links : placings) {
-          if (place(links, lowered))
+          if (placeLike(like, plan, links, lowered))
             continue;
           const int64_t ns =
               simulateProgram(problem, lowered.program).makespanNs;
@@ -323,9 +158,9 @@ SearchOutcome Finder::find(const Problem *alsoPlacedFor) const {
   }
   if (std::optional<Fault> fault = check(lowered.tasks))
     return none(*fault);
-  std::optional<Fault> wrong = place(problem, lowered);
+  std::optional<Fault> wrong = placeLike(like, plan, problem, lowered);
   if (wrong && alsoPlacedFor)
-    wrong = place(*alsoPlacedFor, lowered);
+    wrong = placeLike(like, plan, *alsoPlacedFor, lowered);
   if (wrong)
     return none(*wrong);
   const ProgramSimulation simulation =

@@ -9,6 +9,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_EXTRAS_H
 #define RONDO_RUNTIME_TRAINER_EXTRAS_H
 
+#include "runtime/adaptive/batch_programs.h"
 #include "runtime/base/error.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
@@ -78,6 +79,38 @@ inline Error headMissing(const Executable &executable) {
                    "generates tokens",
                Exit::Usage);
 }
+
+/// A batch of documents, and the ranks that run it.
+struct BatchRun {
+  PlannedBatch planned;
+  /// Time until its schedule was found; in process 0.
+  double seconds = 0;
+  std::unique_ptr<ProgramRun> run;
+  Trainer::WriteRow rows;
+};
+
+/// The batches of a run. All processes make the same calls, but those for the
+/// reference, which one process runs alone.
+class Batches {
+public:
+  virtual ~Batches() = default;
+  /// The batch of an iteration, with its pipeline; valid until the next call.
+  /// Process 0 plans the batch of the iteration after it meanwhile, up to the
+  /// last one.
+  virtual BatchRun &at(int64_t iteration) = 0;
+  /// The same batch, with its sequential reference.
+  virtual BatchRun &referenceAt(int64_t iteration) = 0;
+  /// A batch of the held-out part, the same at each call.
+  virtual BatchRun &heldOut() = 0;
+};
+
+struct BatchSchedules {
+  std::shared_ptr<Documents> (*open)(const Options &options, int32_t vocab,
+                                     bool isGenerated);
+  std::unique_ptr<BatchPlanner> (*plan)(const Executable &executable);
+  std::unique_ptr<Batches> (*make)(Trainer &trainer, uint64_t seed,
+                                   int64_t last);
+};
 
 struct TextGeneration {
   /// --generate; returns the exit code.

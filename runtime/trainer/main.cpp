@@ -223,6 +223,19 @@ static void checkExtras(const Executable &executable, const Options &options,
     throwInAll(world, Error("--impose-host-links is for programs that copy "
                             "activations to the host, which this one does not",
                             Exit::Usage));
+  for (const auto &[flag, isGiven] :
+       {std::pair("--end-token", options.endToken.has_value()),
+        std::pair("--search-effort", options.searchEffort.has_value())})
+    if (isGiven && !executable.extras.batches)
+      throwInAll(world, Error(std::string(flag) +
+                                  " is for programs that draw documents: "
+                                  "compile a plan with tokens<...>",
+                              Exit::Usage));
+  if (executable.extras.batches && options.adapts.value_or(false))
+    throwInAll(world, Error("--adapt chooses among schedules of equal "
+                            "iterations, but this program finds a schedule for "
+                            "each batch: leave it out",
+                            Exit::Usage));
   if (executable.extras.links)
     return;
   for (const auto &[flag, isGiven] :

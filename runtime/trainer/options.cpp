@@ -9,6 +9,7 @@
 
 #include "kinds/EditDistance.h"
 #include "runtime/base/error.h"
+#include "runtime/data/documents.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -148,6 +149,19 @@ static const Flag flags[] = {
      "share of the data held out for evaluation, from the end (default 0.05)",
      [](Options &o, Set v) { o.heldOut = number("--held-out", v, 0, 0.9); },
      valueOf<&Options::heldOut>},
+    {"--end-token", "ID",
+     "if batches are drawn: the token between documents in llm.c's files "
+     "(default 50256)",
+     [](Options &o, Set v) { o.endToken = smallNumber("--end-token", v, 0); },
+     [](const Options &o, const Executable &) {
+       return textOf(o.endToken.value_or(defaultEndToken));
+     }},
+    {"--search-effort", "N",
+     "if batches are drawn: effort of the search for the schedule of each, in "
+     "units of 1,000 tasks (default 2000)",
+     [](Options &o, Set v) {
+       o.searchEffort = wholeNumber("--search-effort", v, 0, INT32_MAX);
+     }},
     {"--iterations", "N",
      "number of the last iteration (default 100; with --verify 3, or as many "
      "as overlapping ones need; with --profile 10)",

@@ -34,6 +34,12 @@ struct Options {
   bool hasIterations = false;
   std::vector<std::string> data;
   double heldOut = 0.05;
+  // For programs that draw documents; empty: the default.
+  /// The token between documents of llm.c's files.
+  std::optional<int32_t> endToken;
+  /// Effort of the search for the schedule of each batch, in units of 1,000
+  /// tasks, after the one that finds the order of sums.
+  std::optional<int64_t> searchEffort;
   int64_t evalEvery = 0;
   double learningRate = 1e-3, minLearningRate = 1e-4;
   int64_t warmup = 20;

@@ -1,7 +1,7 @@
 //===- progress.cpp - Prints what a run does ------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/progress.h"
+#include "runtime/trainer/extras.h"
 
 #include "kinds/Counts.h"
 #include "runtime/base/error.h"
@@ -13,7 +13,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <unistd.h>
+#include <utility>
 
 using rondo::countOf;
 
@@ -58,7 +60,6 @@ Progress::Progress(const Options &options, Trainer &trainer,
       hasLoss(trainer.hasLoss()), isFirst(trainer.world().isFirst()),
       isTerminal(isOnTerminal()),
       hasSeveral(pipelinesOf(trainer.executable()).size() > 1),
-      tokens(trainer.tokensOf(*programs.front())),
       times(trainer.executable().numPrograms),
       enqueueTimes(trainer.executable().numPrograms) {
   if (options.jsonLog.empty() || !isFirst)
@@ -141,11 +142,35 @@ void Progress::begin() {
     if (hasSeveral)
       std::printf("schedule %s\n", describe(*each).c_str());
     if (each->predictedNs > 0)
-      std::printf("predicted iteration%s: %s\n", of(*each).c_str(),
+      std::printf("predicted iteration%s%s: %s\n", of(*each).c_str(),
+                  exe.extras.batches ? " of the largest batch" : "",
                   prediction(trainer, *each).c_str());
   }
   std::fflush(stdout);
 }
+
+/// `early, order 2 0 1`
+static std::string batchText(const PlannedBatch &planned) {
+  std::string text = std::string(nameOf(planned.source)) + ", order";
+  for (int32_t row : planned.order)
+    text += " " + std::to_string(row);
+  return text;
+}
+
+static void add(const BatchRun &batch, int64_t tokens, JsonWriter &json) {
+  const PlannedBatch &planned = batch.planned;
+  json.member("tokens", tokens)
+      .member("schedule", nameOf(planned.source))
+      .key("order")
+      .array();
+  for (int32_t row : planned.order)
+    json.value(row);
+  json.end()
+      .member("search_ns", static_cast<int64_t>(1e9 * batch.seconds))
+      .member("predicted_ns", planned.program->batch().predictedNs);
+}
+
+void Progress::nextBatch(const BatchRun &next) { batch = &next; }
 
 void Progress::iteration(int64_t number, int64_t last,
                          const ProgramDesc &program,
@@ -153,8 +178,14 @@ void Progress::iteration(int64_t number, int64_t last,
   // Only compiled programs have a prediction to compare with.
   const bool isCompiled =
       &trainer.executable().programs[program.id] == &program;
-  if (isCompiled)
+  if (isCompiled || batch)
     times[program.id].push_back(result.ns);
+  const BatchRun *const own = std::exchange(batch, nullptr);
+  if (own && isFirst) {
+    searchedBatches += own->planned.source == PlannedBatch::Source::Searched;
+    predictedNs += own->planned.program->batch().predictedNs;
+  }
+  const int64_t tokens = trainer.tokensOf(program);
   if (isCompiled && result.enqueueNs >= 0)
     enqueueTimes[program.id].push_back(result.enqueueNs);
   double tokensPerSecond =
@@ -164,6 +195,8 @@ void Progress::iteration(int64_t number, int64_t last,
     json.object().member("iteration", number);
     if (hasSeveral)
       json.member("schedule", program.name);
+    if (own)
+      add(*own, tokens, json);
     if (hasLoss && std::isfinite(result.loss))
       json.member("loss", result.loss, "%.9g");
     if (std::isfinite(result.norm))
@@ -190,7 +223,10 @@ void Progress::iteration(int64_t number, int64_t last,
                             "  %.0f tokens/s", tokensPerSecond);
   std::snprintf(line + length, sizeof line - length, "  %s",
                 duration(result.ns).c_str());
-  std::printf(isTerminal ? "\r\033[K%s" : "%s\n", line);
+  std::string text = line;
+  if (own)
+    text += "  " + batchText(own->planned);
+  std::printf(isTerminal ? "\r\033[K%s" : "%s\n", text.c_str());
   std::fflush(stdout);
   isLineOpen = isTerminal;
 }
@@ -214,6 +250,16 @@ static bool hasAttention(const LayerDesc &layer) {
          layer.kind == LayerKind::LlamaBlock;
 }
 
+/// Those of all batches beside their predictions.
+std::string Progress::describeBatches(const std::vector<int64_t> &ns) const {
+  const auto count = static_cast<int64_t>(ns.size());
+  return ", mean " +
+         duration(std::accumulate(ns.begin(), ns.end(), int64_t(0)) / count) +
+         " (predicted " + duration(predictedNs / count) +
+         " with one device per rank; " + std::to_string(searchedBatches) +
+         " of " + countOf(count, "schedule") + " by further searches)";
+}
+
 void Progress::end() {
   if (options.quiet || !isFirst)
     return;
@@ -224,7 +270,9 @@ void Progress::end() {
     std::string line = "measured iteration" + of(*program) + ": median " +
                        duration(median(ns)) + ", best " +
                        duration(*std::min_element(ns.begin(), ns.end()));
-    if (program->predictedNs > 0)
+    if (trainer.executable().extras.batches)
+      line += describeBatches(ns);
+    else if (program->predictedNs > 0)
       line += " (predicted " + prediction(trainer, *program) + ")";
     note(line);
     if (enqueueTimes[program->id].empty())

@@ -18,6 +18,8 @@
 
 namespace rondo::runtime {
 
+struct BatchRun;
+
 /// `12.3 ms`, `1.25 s`.
 std::string duration(int64_t ns);
 
@@ -33,6 +35,8 @@ public:
 
   /// Prints what will run and the predicted times. All processes call it.
   void begin();
+  /// The batch of the next iteration(), which it must outlive.
+  void nextBatch(const BatchRun &batch);
   void iteration(int64_t number, int64_t last, const ProgramDesc &program,
                  const IterationResult &result);
   void heldOut(int64_t number, double loss);
@@ -49,6 +53,7 @@ public:
 
 private:
   void endLine();
+  std::string describeBatches(const std::vector<int64_t> &ns) const;
   /// ` of 'gpipe'` if the executable has several schedules.
   std::string of(const ProgramDesc &program) const;
 
@@ -56,12 +61,13 @@ private:
   Trainer &trainer;
   const std::vector<const ProgramDesc *> programs;
   const bool hasLoss, isFirst, isTerminal, hasSeveral;
-  /// Per iteration, the same for all programs.
-  const int64_t tokens;
   std::FILE *log = nullptr;
   bool isLineOpen = false;
   /// Indexed by program id.
   std::vector<std::vector<int64_t>> times, enqueueTimes;
+  /// Of programs that draw documents; null: no batch is next.
+  const BatchRun *batch = nullptr;
+  int64_t searchedBatches = 0, predictedNs = 0;
 };
 
 //===----------------------------------------------------------------------===//

@@ -251,6 +251,8 @@ private:
   void makeRuns();
   /// Runs the next iterations; returns the signal that asked to stop, or 0.
   int runSpan();
+  void setTraces(ProgramRun &run, const TrainingSpan &span) const;
+  int runBatch(const TrainingSpan &span, const Trainer::Report &report);
   int runAdapted(ProgramRun &run, const TrainingSpan &span,
                  const Trainer::Report &report);
   void evaluate();
@@ -275,6 +277,9 @@ private:
   std::vector<std::unique_ptr<ProgramRun>> runs;
   std::unique_ptr<ProgramRun> evaluation;
   std::unique_ptr<Adaptation> adaptation;
+  /// Of a program that draws documents.
+  std::unique_ptr<Batches> batches;
+  bool hasHeldOut = false;
   int64_t skipped = 0, evaluatedAt = -1;
 };
 
@@ -294,7 +299,10 @@ void Training::makeRuns() {
   runs.resize(exe.numPrograms);
   for (const ProgramDesc *program : programs)
     runs[program->id] = trainer.makeRun(*program);
-  if (trainer.hasHeldOut())
+  hasHeldOut = trainer.hasHeldOut();
+  if (exe.extras.batches)
+    batches = exe.extras.batches->make(trainer, position.seed, last);
+  else if (hasHeldOut)
     evaluation = trainer.makeRun(
         findProgram(exe, ProgramKind::Evaluation, *programs.front()));
   progress.begin();
@@ -304,10 +312,15 @@ void Training::makeRuns() {
 }
 
 void Training::evaluate() {
-  if (evaluation && evaluatedAt != position.step)
-    progress.heldOut(position.step,
-                     trainer.evaluate(*evaluation, position.seed));
+  if (!hasHeldOut || evaluatedAt == position.step)
+    return;
   evaluatedAt = position.step;
+  if (evaluation)
+    return progress.heldOut(position.step,
+                            trainer.evaluate(*evaluation, position.seed));
+  BatchRun &batch = batches->heldOut();
+  progress.heldOut(position.step, trainer.evaluateBatch(*batch.run, batch.rows,
+                                                        position.seed));
 }
 
 void Training::save() {
@@ -327,6 +340,18 @@ void Training::saveBetween() {
   }
 }
 
+int Training::runBatch(const TrainingSpan &span,
+                       const Trainer::Report &report) {
+  BatchRun &batch = batches->at(span.first);
+  setTraces(*batch.run, span);
+  const IterationResult result = trainer.trainBatch(
+      *batch.run, batch.rows, position.seed, span.first, last, stopSignal);
+  traces.take(*batch.run);
+  progress.nextBatch(batch);
+  report(span.first, result);
+  return result.stopSignal;
+}
+
 int Training::runAdapted(ProgramRun &run, const TrainingSpan &span,
                          const Trainer::Report &report) {
   adaptation->prepare(run);
@@ -336,6 +361,11 @@ int Training::runAdapted(ProgramRun &run, const TrainingSpan &span,
   traces.take(run);
   report(span.first, result);
   return result.stopSignal;
+}
+
+void Training::setTraces(ProgramRun &run, const TrainingSpan &span) const {
+  for (int32_t r : run.heldRanks())
+    run.rank(r).keepTrace = !options.trace.empty() && span.traced > 0;
 }
 
 int Training::runSpan() {
@@ -352,8 +382,7 @@ int Training::runSpan() {
   const ProgramDesc &next =
       adaptation ? adaptation->program() : turns.at(span.first);
   ProgramRun &run = found ? *found : *runs[next.id];
-  for (int32_t r : run.heldRanks())
-    run.rank(r).keepTrace = !options.trace.empty() && span.traced > 0;
+  setTraces(run, span);
   auto report = [&](int64_t number, const IterationResult &result) {
     progress.iteration(number, last, run.program(), result);
     if (adaptation)
@@ -362,7 +391,9 @@ int Training::runSpan() {
       progress.note(skippedStep(exe, number, result, ++skipped));
   };
   int signal = 0;
-  if (adaptation) {
+  if (batches) {
+    signal = runBatch(span, report);
+  } else if (adaptation) {
     signal = runAdapted(run, span, report);
   } else {
     signal = trainer.trainSpan(run, span, report, stopSignal);

@@ -18,7 +18,7 @@
 
 using namespace rondo::runtime;
 
-static int32_t maxRanks(const Executable &executable) {
+static int32_t mostRanks(const Executable &executable) {
   int32_t ranks = std::max(1, executable.numRanks);
   for (int32_t p = 0; p < executable.numPrograms; ++p)
     ranks = std::max(ranks, executable.programs[p].numRanks);
@@ -60,14 +60,14 @@ static int32_t threadsOfRank(const Executable &exe, const Options &options,
     return options.threads;
   if (!backendOf(exe).usesThreads || !needsCores(exe))
     return 1;
-  return std::max(1, cores / (world.isAlone() ? maxRanks(exe) : 1));
+  return std::max(1, cores / (world.isAlone() ? mostRanks(exe) : 1));
 }
 
 Trainer::Trainer(const Executable &executable, const Options &options,
                  bool useGeneratedData, const World &world)
     : exe(executable), options(options), numCores(allowedCores().count()),
       numThreads(::threadsOfRank(executable, options, world)),
-      threads(world.isAlone() ? maxRanks(executable) : 1, numThreads),
+      threads(world.isAlone() ? mostRanks(executable) : 1, numThreads),
       programState(executable, world,
                    backendOf(executable).usesThreads
                        ? [&](const std::function<void(int32_t)>
@@ -90,7 +90,7 @@ Trainer::Trainer(const Executable &executable, const Options &options,
         headLayer = l;
       }
     }
-  if (needsData(exe))
+  if (needsData(exe) || exe.extras.batches)
     openData(useGeneratedData);
 }
 
@@ -98,7 +98,8 @@ Trainer::~Trainer() = default;
 
 void Trainer::openData(bool useGeneratedData) {
   const std::vector<StreamDesc> declared = streamsOf(exe.layers, exe.numLayers);
-  if (declared.empty() && (embeddingStage < 0 || headStage < 0))
+  if (needsData(exe) && declared.empty() &&
+      (embeddingStage < 0 || headStage < 0))
     throw Error("'" + std::string(exe.name) +
                 "' has layers that read data but no embedding or no head");
   auto open = [&] {
@@ -106,6 +107,13 @@ void Trainer::openData(bool useGeneratedData) {
       streams = useGeneratedData
                     ? generateStreams()
                     : openStreams(options.data, options.heldOut, declared);
+      return;
+    }
+    if (exe.extras.batches) {
+      // Timed layers have no vocabulary.
+      const int32_t vocab =
+          needsData(exe) ? layerOf(embeddingStage, embeddingLayer).vocab : 1;
+      documents = exe.extras.batches->open(options, vocab, useGeneratedData);
       return;
     }
     const LayerDesc &layer = layerOf(embeddingStage, embeddingLayer);
@@ -126,6 +134,14 @@ void Trainer::openData(bool useGeneratedData) {
     reads |= readsData(s) && holdsStage(s);
   if (!world.isFirst() && reads)
     open();
+}
+
+const DataSource &Trainer::data() const {
+  if (tokens)
+    return *tokens;
+  if (documents)
+    return *documents;
+  return *streams;
 }
 
 bool Trainer::readsData(int32_t stage) const {
@@ -179,7 +195,7 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   programOptions.fault = options.fault;
   EmulatedLinks links;
   if (exe.extras.links)
-    links = exe.extras.links->read(options, maxRanks(exe));
+    links = exe.extras.links->read(options, mostRanks(exe));
   programOptions.imposeLinks = links.impose;
   if (options.imposeHostLinks && exe.extras.copies)
     programOptions.hostLinks =
@@ -300,7 +316,26 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
                                int64_t iteration, int64_t lastIteration,
                                const std::atomic<int> &stopSignal,
                                int32_t proposal, const Emulation &emulation) {
-  stageData(run, trainingSamples(seed, iteration));
+  return trainOn(trainingSamples(seed, iteration), run, seed, iteration,
+                 lastIteration, stopSignal, proposal, emulation);
+}
+
+IterationResult Trainer::trainBatch(ProgramRun &run, const WriteRow &rows,
+                                    uint64_t seed, int64_t iteration,
+                                    int64_t lastIteration,
+                                    const std::atomic<int> &stopSignal) {
+  Samples samples;
+  samples.documents = rows;
+  return trainOn(samples, run, seed, iteration, lastIteration, stopSignal,
+                 /*proposal=*/-1, {});
+}
+
+IterationResult Trainer::trainOn(const Samples &samples, ProgramRun &run,
+                                 uint64_t seed, int64_t iteration,
+                                 int64_t lastIteration,
+                                 const std::atomic<int> &stopSignal,
+                                 int32_t proposal, const Emulation &emulation) {
+  stageData(run, samples);
   Span span;
   span.before = iteration - 1;
   span.seed = seed;
@@ -350,9 +385,9 @@ IterationResult Trainer::train(ProgramRun &run, uint64_t seed,
 bool Trainer::hasHeldOut() {
   if (!hasLoss())
     return false;
+  const bool mine = (tokens || streams || documents) && data().hasHeldOut();
   if (world().isAlone())
-    return (tokens || streams) && data().hasHeldOut();
-  bool mine = (tokens || streams) && data().hasHeldOut();
+    return mine;
   return world().store->exchange("held-out data", mine ? "1" : "0").front() ==
          "1";
 }
@@ -393,7 +428,19 @@ static int64_t numSamples(const ProgramDesc &program) {
 }
 
 double Trainer::evaluate(ProgramRun &run, uint64_t seed) {
-  stageData(run, heldOutSamples(numSamples(run.program())));
+  return evaluateOn(heldOutSamples(numSamples(run.program())), run, seed);
+}
+
+double Trainer::evaluateBatch(ProgramRun &run, const WriteRow &rows,
+                              uint64_t seed) {
+  Samples samples;
+  samples.documents = rows;
+  return evaluateOn(samples, run, seed);
+}
+
+double Trainer::evaluateOn(const Samples &samples, ProgramRun &run,
+                           uint64_t seed) {
+  stageData(run, samples);
   runApart(run, programState, threads, seed);
   IterationResult result;
   share("evaluation", run.program(), result);
@@ -504,12 +551,17 @@ void Trainer::stageTokens(const ProgramDesc &program, int32_t replica,
     inputs.insert(inputs.end(), window.begin(), window.end() - 1);
     targets.insert(targets.end(), window.begin() + 1, window.end());
   };
-  if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
+  const DocumentsDesc *row = documentsOf(program, microbatch);
+  if (row && samples.documents) {
+    inputs.resize(tokensIn(*row));
+    targets.resize(inputs.size());
+    samples.documents(microbatch, inputs.data(), targets.data());
+  } else if (row) {
     int64_t first = 0;
     for (int64_t i = 0; i < microbatch; ++i)
       first += documentsOf(program, i)->count;
-    for (int32_t k = 0; k < documents->count; ++k)
-      append(first + k, documents->starts[k + 1] - documents->starts[k]);
+    for (int32_t k = 0; k < row->count; ++k)
+      append(first + k, row->starts[k + 1] - row->starts[k]);
   } else {
     const int64_t firstSample = firstSampleOf(program, replica, microbatch);
     for (int64_t b = 0; b < program.shares[replica].samples; ++b)

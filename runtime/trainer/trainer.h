@@ -4,7 +4,7 @@
 #ifndef RONDO_RUNTIME_TRAINER_TRAINER_H
 #define RONDO_RUNTIME_TRAINER_TRAINER_H
 
-#include "runtime/data/data.h"
+#include "runtime/data/documents.h"
 #include "runtime/execution/program_run.h"
 #include "runtime/streams/streams.h"
 #include "runtime/trainer/options.h"
@@ -69,8 +69,14 @@ public:
   const State &state() const { return programState; }
   const World &world() const { return programState.world(); }
   /// Present in process 0, and where a stage is held that reads it.
-  const DataSource &data() const {
-    return tokens ? static_cast<const DataSource &>(*tokens) : *streams;
+  const DataSource &data() const;
+  /// The documents of a program that draws them (BatchLimitsDesc), like data();
+  /// else null.
+  const std::shared_ptr<Documents> &allDocuments() const { return documents; }
+  /// Of the search for the schedule of each batch, in units of 1,000 tasks.
+  int64_t searchEffort() const {
+    constexpr int64_t usual = 2000;
+    return options.searchEffort.value_or(usual);
   }
   int cores() const { return numCores; }
   /// Threads of each rank of this process.
@@ -97,6 +103,14 @@ public:
                         int64_t lastIteration,
                         const std::atomic<int> &stopSignal = noSignal,
                         int32_t proposal = -1, const Emulation &emulation = {});
+  /// Writes the inputs of a micro-batch's row of documents, and their targets.
+  using WriteRow = std::function<void(int64_t microbatch, int32_t *inputs,
+                                      int32_t *targets)>;
+  /// train() on a batch of documents; `run` is of a program for it.
+  IterationResult trainBatch(ProgramRun &run, const WriteRow &rows,
+                             uint64_t seed, int64_t iteration,
+                             int64_t lastIteration,
+                             const std::atomic<int> &stopSignal = noSignal);
   /// Is told of each iteration once it has ended: in one process while others
   /// run, else when the span has ended.
   using Report =
@@ -107,6 +121,8 @@ public:
                 const std::atomic<int> &stopSignal = noSignal);
   /// The mean loss of the held-out samples.
   double evaluate(ProgramRun &run, uint64_t seed);
+  /// The mean loss of a batch of documents.
+  double evaluateBatch(ProgramRun &run, const WriteRow &rows, uint64_t seed);
 
   /// The layer that makes logits; null if there is none, or if it is a custom
   /// layer, whose logits nobody knows.
@@ -135,10 +151,18 @@ private:
     std::function<void(int64_t sample, int64_t count, int32_t *tokens)> tokens;
     /// Its row in the streams.
     std::function<int64_t(int64_t sample)> row;
+    /// Null: micro-batches have samples.
+    WriteRow documents;
   };
   Samples trainingSamples(uint64_t seed, int64_t iteration) const;
   Samples heldOutSamples(int64_t count) const;
   void openData(bool useGeneratedData);
+  IterationResult trainOn(const Samples &samples, ProgramRun &run,
+                          uint64_t seed, int64_t iteration,
+                          int64_t lastIteration,
+                          const std::atomic<int> &stopSignal, int32_t proposal,
+                          const Emulation &emulation);
+  double evaluateOn(const Samples &samples, ProgramRun &run, uint64_t seed);
   /// Whether a layer of the stage reads data.
   bool readsData(int32_t stage) const;
   /// Fills the staging buffers of all micro-batches of an iteration.
@@ -186,9 +210,10 @@ private:
   std::unique_ptr<Connections> rankConnections;
   /// LinkEmulation::startOtherTraffic().
   std::shared_ptr<void> traffic;
-  /// One of both, in a program that reads data.
+  /// One of the three, in a program that reads data.
   std::unique_ptr<Data> tokens;
   std::unique_ptr<StreamData> streams;
+  std::shared_ptr<Documents> documents;
   /// The stage that writes the loss; -1: none.
   int32_t lossStage = -1;
   /// Stages, and layers in them, that read tokens and targets; -1: none.

@@ -8,7 +8,7 @@
 #include "runtime/execution/weights.h"
 #include "runtime/launch/store.h"
 #include "runtime/launch/world.h"
-#include "runtime/trainer/progress.h"
+#include "runtime/trainer/extras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,9 +83,29 @@ static void print(const Trainer &trainer, const ProgramDesc &program,
   std::fflush(stdout);
 }
 
+/// Trains on batches of documents.
+static void runBatches(Trainer &trainer, const RunFromStart &how,
+                       bool isReference, Snapshot &snapshot) {
+  const std::unique_ptr<Batches> batches =
+      trainer.executable().extras.batches->make(trainer, how.seed,
+                                                how.iterations);
+  for (int64_t i = 1; i <= how.iterations; ++i) {
+    BatchRun &batch = isReference ? batches->referenceAt(i) : batches->at(i);
+    const IterationResult result =
+        trainer.trainBatch(*batch.run, batch.rows, how.seed, i, how.iterations);
+    snapshot.skipped += !result.isFinite;
+    print(trainer, batch.run->program(), how, i, result);
+  }
+  snapshot.after = copyWeights(trainer.state());
+}
+
 Snapshot rondo::runtime::runPipelines(Trainer &trainer, const Turns &turns,
                                       const RunFromStart &how) {
   Snapshot snapshot = begin(trainer, how);
+  if (trainer.executable().extras.batches) {
+    runBatches(trainer, how, /*isReference=*/false, snapshot);
+    return snapshot;
+  }
   std::vector<std::unique_ptr<ProgramRun>> runs(
       trainer.executable().numPrograms);
   TrainingSpan span;
@@ -111,6 +131,10 @@ Snapshot rondo::runtime::runReference(Trainer &trainer, const Turns &turns,
                                       const RunFromStart &how) {
   Snapshot snapshot = begin(trainer, how);
   const Executable &exe = trainer.executable();
+  if (exe.extras.batches) {
+    runBatches(trainer, how, /*isReference=*/true, snapshot);
+    return snapshot;
+  }
   std::vector<std::unique_ptr<ProgramRun>> runs(exe.numPrograms);
   int64_t count = 0;
   for (int64_t first = 1; first <= how.iterations; first += count) {

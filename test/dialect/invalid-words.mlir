@@ -70,7 +70,7 @@ pipe.plan @p of @m on @c microbatches(2) {
 
 // -----
 
-// expected-error @+1 {{'samples' of pipe.plan appears twice or out of order; expected order: of, on, microbatches, samples or documents, target, optimizer, {...}}}
+// expected-error @+1 {{'samples' of pipe.plan appears twice or out of order; expected order: of, on, microbatches, samples, documents or tokens, target, optimizer, {...}}}
 pipe.plan @p of @m on @c microbatches(2) optimizer(sgd) samples(4) { pipe.stage @s0 [@l0] on 0 }
 
 // -----

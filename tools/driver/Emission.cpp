@@ -93,6 +93,7 @@ bool Emission::chooseSchedule() {
   }
   keepOnly(chosen);
   isAdaptive = bool(adaptive);
+  drawsDocuments = bool(chosen.front().lookupPlan().getTokensAttr());
   chosenTarget = chosen.front().lookupPlan().getTargetKind();
   chosenType = chosen.front().lookupPlan().getDType();
   return succeeded(shareState(chosen, adaptive));

@@ -84,7 +84,7 @@ public:
   bool needsMpi() const { return request.needsMpi; }
   /// Whether the program may search while it trains, with librondo_search.a.
   /// Known once there are schedules.
-  bool searches() const { return isAdaptive; }
+  bool searches() const { return isAdaptive || drawsDocuments; }
   /// The bodies of custom layers that the plan's model names, each once. Known
   /// once there are schedules.
   const std::vector<std::string> &bodies() const { return bodyNames; }
@@ -117,6 +117,8 @@ private:
   /// Figures of the schedules that are known so far.
   std::string figures, moreFigures;
   bool isAdaptive = false;
+  /// Whether the program packs a batch for each iteration.
+  bool drawsDocuments = false;
   pipe::Target chosenTarget = pipe::Target::Cpu;
   pipe::DType chosenType = pipe::DType::Fp32;
   std::vector<std::string> bodyNames;

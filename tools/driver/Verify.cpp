@@ -152,6 +152,13 @@ mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
       said += "  rank " + std::to_string(rank) + ": buffers that differ hold " +
               std::to_string(proved.heldBytes[rank]) + " bytes at once, in " +
               std::to_string(proved.placedBytes[rank]) + "\n";
+    if (pipe::TokensAttr tokens = op.lookupPlan().getTokensAttr())
+      for (auto [rank, bytes] : llvm::enumerate(figures.roomBytes))
+        said += "  rank " + std::to_string(rank) + ": the buffers of " +
+                std::to_string(tokens.getInFlight()) +
+                " tokens in flight have " + std::to_string(bytes) +
+                " bytes, of which activations may hold " +
+                std::to_string(problem->memoryCaps[rank]) + "\n";
     return mlir::success();
   }
   if (!proved.isOverCap()) {

@@ -149,10 +149,10 @@ TEST(CommandLine, OnlyTheseFlagsMayDiffer) {
         mayDiffer.push_back(flag);
     }
   EXPECT_EQ(mayDiffer,
-            (std::vector<std::string>{"--json-log", "--threads", "--timeout",
-                                      "--rank", "--world-size", "--local-rank",
-                                      "--rdzv", "--secret-file",
-                                      "--join-timeout", "--quiet", "--help"}));
+            (std::vector<std::string>{
+                "--search-effort", "--json-log", "--threads", "--timeout",
+                "--rank", "--world-size", "--local-rank", "--rdzv",
+                "--secret-file", "--join-timeout", "--quiet", "--help"}));
 }
 
 /// Processes with other values would impose other links or decide otherwise.

@@ -350,7 +350,7 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
   };
   const int m = spec.microbatches;
   for (int s = 0; s < numReplicas; ++s)
-    for (int b = 0; b <= static_cast<int>(Buffer::Control); ++b)
+    for (int b = 0; b <= static_cast<int>(Buffer::Data); ++b)
       add(s, b, spec.stateSlots(b));
   tables.staging.assign(ends.size(), -1);
   for (auto [rank, bytes] : stagingOf(spec, shares, tables)) {
@@ -359,10 +359,8 @@ void Program::place(const Spec &spec, const std::vector<ShareDesc> &shares,
     ends[rank] +=
         (bytes + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
   }
-  for (int s = 0; s < numReplicas; ++s) {
-    add(s, static_cast<int>(Buffer::Data), m);
+  for (int s = 0; s < numReplicas; ++s)
     add(s, static_cast<int>(Buffer::Workspace), 1);
-  }
   auto slotsOf = [&](int slots) { return hasRings && slots > 0 ? slots : m; };
   for (int s = 0; s < numReplicas; ++s)
     for (int b = static_cast<int>(Buffer::Input); b < numBuffers; ++b) {

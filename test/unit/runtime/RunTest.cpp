@@ -222,11 +222,12 @@ TEST(Run, TooLittleStagingIsAnError) {
 }
 
 TEST(Run, StagingOfAnotherRankIsAnError) {
-  EXPECT_EQ(connectionErrorOf([](const ProgramDesc &program, PoolDesc &) {
-              const_cast<int32_t &>(program.staging[0]) = program.staging[1];
-            }),
-            "program 'pipeline': the staging of rank 0 is pool 9 of 1 slots on "
-            "rank 1; it has one slot on its own rank");
+  EXPECT_EQ(
+      connectionErrorOf([](const ProgramDesc &program, PoolDesc &) {
+        const_cast<int32_t &>(program.staging[0]) = program.staging[1];
+      }),
+      "program 'pipeline': the staging of rank 0 is pool 11 of 1 slots on "
+      "rank 1; it has one slot on its own rank");
   EXPECT_EQ(connectionErrorOf([](const ProgramDesc &program, PoolDesc &) {
               const_cast<int32_t &>(program.staging[0]) = program.numPools;
             }).substr(0, 54),

@@ -1,0 +1,36 @@
+//===- AffineCost.h - Times by tokens and pairs -----------------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Predicted time of a task on a row of documents. Used by compiler and runtime,
+// so that both predict the same numbers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_KINDS_AFFINECOST_H
+#define RONDO_KINDS_AFFINECOST_H
+
+#include <algorithm>
+#include <cstdint>
+
+namespace rondo {
+
+/// `fixed + ceil((perToken * tokens + perPair * pairs) / over)`. Pairs are the
+/// sum of the squared lengths of a row's documents: attention takes time for
+/// these.
+struct AffineCost {
+  int64_t fixed = 0, perToken = 0, perPair = 0, over = 1;
+
+  /// Times stay below this, so that sums fit 64 bits.
+  static constexpr int64_t most = int64_t(1) << 46;
+
+  constexpr int64_t at(int64_t tokens, int64_t pairs) const {
+    const __int128 sum =
+        __int128(perToken) * tokens + __int128(perPair) * pairs;
+    return static_cast<int64_t>(
+        std::min<__int128>(fixed + (sum + over - 1) / over, most));
+  }
+};
+
+} // namespace rondo
+
+#endif // RONDO_KINDS_AFFINECOST_H

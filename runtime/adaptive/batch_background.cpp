@@ -1,0 +1,109 @@
+//===- batch_background.cpp - Plans the next batch meanwhile --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "runtime/adaptive/batch_background.h"
+
+#include <algorithm>
+#include <sys/resource.h>
+#include <utility>
+
+using namespace rondo::runtime;
+
+/// The effort is spent in turns, each of which begins with the best order of
+/// those before it and has this part of the effort: 1/8, 1/8, 1/4 and 1/2. So
+/// a search that is ended early has found something.
+static constexpr int64_t partsOfTurns[] = {8, 8, 4, 2};
+
+BackgroundPlanner::BackgroundPlanner(std::unique_ptr<BatchPlanner> planner,
+                                     int64_t effort,
+                                     std::shared_ptr<Clock> clock)
+    : planner(std::move(planner)), effort(effort),
+      clock(clock ? std::move(clock) : std::make_shared<SteadyClock>()) {
+  thread.start([this] { work(); });
+}
+
+BackgroundPlanner::~BackgroundPlanner() {
+  isTaken = true;
+  thread.stop();
+}
+
+void BackgroundPlanner::begin(std::function<PackedBatch()> pack,
+                              uint64_t seed) {
+  {
+    std::lock_guard<std::mutex> lock(thread.mutex);
+    request = {std::move(pack), seed};
+    result.reset();
+    failure = nullptr;
+  }
+  thread.changed.notify_all();
+}
+
+BackgroundPlanner::Result BackgroundPlanner::take() {
+  std::unique_lock<std::mutex> lock(thread.mutex);
+  thread.changed.wait(lock, [this] { return result || failure; });
+  isTaken = true;
+  if (failure)
+    std::rethrow_exception(std::exchange(failure, nullptr));
+  return std::move(*std::exchange(result, std::nullopt));
+}
+
+/// Whether the batch still waits for a better program.
+bool BackgroundPlanner::keep(Result next) {
+  {
+    std::lock_guard<std::mutex> lock(thread.mutex);
+    if (isTaken)
+      return false;
+    result = std::move(next);
+  }
+  thread.changed.notify_all();
+  return true;
+}
+
+void BackgroundPlanner::plan(const Request &of) {
+  const int64_t begin = clock->now();
+  auto seconds = [&] {
+    return static_cast<double>(clock->now() - begin) * 1e-9;
+  };
+  PlannedBatch best = planner->early(of.pack());
+  if (!keep({best, seconds()}))
+    return;
+  uint64_t seed = of.seed;
+  for (int64_t parts : partsOfTurns) {
+    if (effort == 0 || isTaken || thread.isStopping)
+      return;
+    std::shared_ptr<const FoundProgram> better = planner->improve(
+        best, std::max<int64_t>(1, effort / parts), seed++, isTaken);
+    if (!better)
+      continue;
+    best.program = std::move(better);
+    best.source = PlannedBatch::Source::Searched;
+    if (!keep({best, seconds()}))
+      return;
+  }
+}
+
+void BackgroundPlanner::work() {
+  // Ranks come first where there are fewer cores than threads. On Linux this is
+  // of the calling thread; on failure it stays as it was.
+  constexpr int lower = 10;
+  (void)setpriority(PRIO_PROCESS, 0, lower);
+  for (;;) {
+    std::unique_lock<std::mutex> lock(thread.mutex);
+    thread.changed.wait(lock, [this] { return thread.isStopping || request; });
+    if (thread.isStopping)
+      return;
+    const Request next = *std::exchange(request, std::nullopt);
+    isTaken = false;
+    lock.unlock();
+    try {
+      plan(next);
+    } catch (...) {
+      lock.lock();
+      // A further search that fails leaves the run with what it has.
+      if (!result && !isTaken)
+        failure = std::current_exception();
+      lock.unlock();
+      thread.changed.notify_all();
+    }
+  }
+}

@@ -1,0 +1,369 @@
+//===- BatchesTest.cpp - A schedule for each batch of documents -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ManualClock.h"
+#include "Training.h"
+
+#include "runtime/adaptive/batch_background.h"
+#include "runtime/base/error.h"
+#include "runtime/model/documents.h"
+#include "runtime/trainer/extras.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <numeric>
+#include <sstream>
+
+using namespace rondo;
+using namespace rondo::runtime;
+using namespace rondo::runtime::test;
+
+namespace {
+
+constexpr int32_t numMicrobatches = 4, rowTokens = 24, documentTokens = 8;
+
+/// A program of two ranks whose tables have the largest batch: four rows of
+/// three documents.
+struct BatchExecutable {
+  /// `slots` of messages and activations; 0: one for each micro-batch.
+  explicit BatchExecutable(int slots = 0, Lists pipeline = {}) {
+    Spec spec = gpt({2, 2}, {0, 1}, /*tied=*/false);
+    for (LayerDesc &layer : spec.layers)
+      layer = rowOfDocuments(layer, rowTokens);
+    spec.messageSlots = spec.savedSlots = slots;
+    spec.pipeline = std::move(pipeline);
+    program.emplace(spec);
+    costs.resize(static_cast<size_t>(program->exe.numReplicas) *
+                 numCostColumns);
+    for (int32_t h = 0; h < program->exe.numReplicas; ++h)
+      for (ActionKind kind :
+           {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad})
+        costs[h * numCostColumns + costColumn(kind)] = {1000, 100 + 20 * h, 50,
+                                                        1};
+    const ProgramDesc &first = program->programs.front();
+    size = {first.layers, first.shares, first.edges};
+    starts = {0, 8, 16, 24};
+    documents.assign(numMicrobatches, {3, starts.data(), 0.25});
+    sizeOf.assign(numMicrobatches, 0);
+    caps.assign(program->exe.numRanks, int64_t(1) << 40);
+    limits = {rowTokens, documentTokens, numMicrobatches,
+              rowTokens, caps.data(),    costs.data()};
+    uneven = {1, &size, sizeOf.data(), documents.data(), checkUneven, &limits};
+    for (ProgramDesc &desc : program->programs)
+      desc.uneven = &uneven;
+    program->exe.extras.batches = &batchSchedules;
+  }
+  BatchExecutable(const BatchExecutable &) = delete;
+
+  const Executable &exe() const { return program->exe; }
+
+  std::optional<rondo::runtime::test::Program> program;
+
+private:
+  std::vector<AffineCost> costs;
+  MicrobatchDesc size{};
+  std::vector<int32_t> starts, sizeOf;
+  std::vector<DocumentsDesc> documents;
+  std::vector<int64_t> caps;
+  BatchLimitsDesc limits{};
+  UnevenDesc uneven{};
+};
+
+PackedBatch batchOf(const std::vector<std::vector<int32_t>> &lengths) {
+  PackedBatch batch;
+  int64_t position = 0;
+  for (const std::vector<int32_t> &row : lengths) {
+    batch.rows.emplace_back();
+    for (int32_t tokens : row) {
+      batch.rows.back().push_back({position, tokens});
+      position += 100;
+    }
+  }
+  return batch;
+}
+
+const PackedBatch someBatch =
+    batchOf({{8, 8, 8}, {1}, {2, 3}, {8, 8, 1, 1, 1}});
+
+TEST(BatchPlanner, FindsTheOrderOfSumsWithoutClocks) {
+  const BatchExecutable executable;
+  const PlannedBatch planned =
+      makeBatchPlanner(executable.exe())->early(someBatch);
+  EXPECT_EQ(planned.source, PlannedBatch::Source::Early);
+  // The rows are numbered in the order of their sums.
+  std::vector<int32_t> all(numMicrobatches);
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_TRUE(
+      std::is_permutation(all.begin(), all.end(), planned.order.begin()));
+  for (int32_t i = 0; i < numMicrobatches; ++i)
+    EXPECT_EQ(planned.batch.rows[i], someBatch.rows[planned.order[i]]);
+  // A short row first fills the pipeline sooner.
+  EXPECT_NE(planned.order, all);
+  const auto again = makeBatchPlanner(executable.exe())->early(someBatch);
+  EXPECT_EQ(again.order, planned.order);
+  EXPECT_EQ(encode(*again.program), encode(*planned.program));
+}
+
+/// One micro-batch after another, which needs the least memory.
+Lists oneByOne() {
+  Lists lists(2);
+  for (int64_t i = 0; i < numMicrobatches; ++i) {
+    using A = Act;
+    lists[0].insert(lists[0].end(), {{A::F, 0, i},
+                                     {A::Send, 0, i, Message::Activation},
+                                     {A::Recv, 1, i, Message::Gradient},
+                                     {A::B, 0, i}});
+    lists[1].insert(lists[1].end(), {{A::Recv, 0, i, Message::Activation},
+                                     {A::F, 1, i},
+                                     {A::B, 1, i},
+                                     {A::Send, 1, i, Message::Gradient}});
+  }
+  for (int64_t rank : {0, 1})
+    for (Act::Kind kind : {Act::AllReduce, Act::Step})
+      lists[rank].push_back({kind, kind == Act::Step ? rank : 0, 0});
+  return lists;
+}
+
+TEST(BatchPlanner, FurtherSearchesKeepTheOrderOfSums) {
+  const BatchExecutable executable(/*slots=*/0, oneByOne());
+  const Executable &exe = executable.exe();
+  const std::unique_ptr<BatchPlanner> planner = makeBatchPlanner(exe);
+  PlannedBatch planned = planner->early(someBatch);
+  EXPECT_EQ(planned.source, PlannedBatch::Source::Early);
+  // The compiled order takes longer.
+  const ProgramDesc &like = planned.program->desc();
+  const ProgramDesc &compiled = exe.programs[like.id];
+  const ProgramValues values = valuesOf(exe, compiled);
+  const int64_t earlyNs = planned.program->batch().predictedNs;
+  planned.program = std::make_shared<const FoundProgram>(
+      compiled, "one_by_one", values.program, values.problem,
+      BatchProgram{planned.program->batch().tables, 2 * earlyNs});
+  const std::atomic<bool> interrupt{false};
+  const auto better = planner->improve(planned, 2000, 3, interrupt);
+  ASSERT_NE(better, nullptr);
+  EXPECT_LE(better->batch().predictedNs, earlyNs);
+  std::vector<int64_t> last(exe.numReplicas, -1);
+  for (rondo::Action action : better->program().order.all())
+    if (action.isTask() && (action.traits().makes & weightGradDone)) {
+      EXPECT_GT(int64_t(action.index), last[action.subject]);
+      last[action.subject] = int64_t(action.index);
+    }
+}
+
+TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
+  const BatchExecutable executable;
+  const std::unique_ptr<BatchPlanner> planner =
+      makeBatchPlanner(executable.exe());
+  auto refusal = [&](const std::vector<std::vector<int32_t>> &lengths) {
+    try {
+      (void)planner->early(batchOf(lengths));
+    } catch (const Error &error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refusal({{8}, {8}, {8}}),
+            "a batch has 3 micro-batches, its program is compiled for 4");
+  EXPECT_EQ(refusal({{8}, {9}, {8}, {8}}),
+            "a batch has a document of 9 tokens in micro-batch 1, its program "
+            "takes 1 to 8");
+  EXPECT_EQ(refusal({{8}, {8}, {8, 8, 8, 1}, {8}}),
+            "a batch has 25 tokens in micro-batch 2, its program takes 1 to "
+            "24");
+  EXPECT_EQ(refusal({{8}, {8}, {8}, {}}),
+            "a batch has 0 tokens in micro-batch 3, its program takes 1 to 24");
+}
+
+TEST(BatchPlanner, BatchesThatFitNoOtherOrderRunAsCompiled) {
+  const BatchExecutable executable(/*slots=*/1, oneByOne());
+  const PlannedBatch planned =
+      makeBatchPlanner(executable.exe())
+          ->early(batchOf({{8, 8, 8}, {8, 8, 7}, {8, 8, 6}, {8, 8, 8}}));
+  ASSERT_NE(planned.program, nullptr);
+  EXPECT_GT(planned.program->batch().predictedNs, 0);
+  const ProgramDesc &desc = planned.program->desc();
+  for (int32_t p = 0; p < desc.numPools; ++p)
+    EXPECT_LE(desc.pools[p].offset +
+                  desc.pools[p].slots * desc.pools[p].slotBytes,
+              executable.exe().arenaBytes[desc.pools[p].rank]);
+}
+
+TEST(BatchPlanner, ProgramsGoToOtherProcessesAsText) {
+  const BatchExecutable executable;
+  const PlannedBatch planned =
+      makeBatchPlanner(executable.exe())->early(someBatch);
+  const std::string text = encode(*planned.program);
+  const auto copy = decode(text, executable.exe());
+  EXPECT_EQ(encode(*copy), text);
+  EXPECT_EQ(copy->desc().predictedNs, planned.program->desc().predictedNs);
+  for (int32_t i = 0; i < numMicrobatches; ++i) {
+    const DocumentsDesc &row = *documentsOf(copy->desc(), i);
+    EXPECT_EQ(row.count, static_cast<int32_t>(planned.batch.rows[i].size()));
+    EXPECT_EQ(row.starts[row.count], planned.batch.tokens(i));
+  }
+  EXPECT_THROW(decode(text.substr(0, text.size() / 2), executable.exe()),
+               Error);
+}
+
+TEST(Batches, AreBitEqualToTheSequentialProgram) {
+  const BatchExecutable executable;
+  const Outcome outcome =
+      run(*executable.program, {"--verify", "--iterations", "4"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("bit-equal after 4 iterations"), std::string::npos)
+      << outcome.out;
+}
+
+TEST(Batches, OneByOneIsBitEqual) {
+  const BatchExecutable executable(/*slots=*/1, oneByOne());
+  const Outcome outcome =
+      run(*executable.program, {"--verify", "--iterations", "3", "--quiet"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err << outcome.out;
+}
+
+/// The loss of each iteration, the held-out loss, and the lines' ends.
+std::vector<std::string> linesOf(const std::string &out) {
+  std::vector<std::string> lines;
+  std::istringstream in(out);
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind("iteration", 0) == 0)
+      lines.push_back(line);
+  return lines;
+}
+
+TEST(Batches, ARunThatIsResumedRepeatsThem) {
+  const BatchExecutable executable;
+  const TemporaryFile data, half, whole, resumed;
+  data.write(sampleText());
+  auto train = [&](const std::string &iterations,
+                   std::vector<std::string> words) {
+    words.insert(words.begin(), {"--data", data.path, "--iterations",
+                                 iterations, "--decay", "6"});
+    const Outcome outcome = run(*executable.program, words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome;
+  };
+  const Outcome all = train("6", {"--save", whole.path});
+  train("3", {"--save", half.path, "--search-effort", "0"});
+  train("6", {"--resume", half.path, "--save", resumed.path, "--search-effort",
+              "0"});
+  EXPECT_EQ(whole.read(), resumed.read());
+  const std::vector<std::string> lines = linesOf(all.out);
+  ASSERT_EQ(lines.size(), 7u);
+  for (size_t i = 0; i < 6; ++i)
+    EXPECT_NE(lines[i].find(", order "), std::string::npos) << lines[i];
+  EXPECT_NE(lines[6].find("held-out loss"), std::string::npos);
+}
+
+TEST(Batches, ProcessesGetThemFromTheFirst) {
+  const BatchExecutable executable;
+  const Outcome outcome = runProcesses(
+      *executable.program, {"--verify", "--iterations", "2", "--quiet"});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("bit-equal after 2 iterations"),
+            std::string::npos);
+}
+
+TEST(Batches, RefuseWhatChangesSchedules) {
+  const BatchExecutable executable;
+  const TemporaryFile data;
+  data.write(sampleText());
+  for (const char *how : {"on", "search"}) {
+    const Outcome outcome =
+        run(*executable.program, {"--data", data.path, "--adapt", how});
+    EXPECT_EQ(outcome.code, int(Exit::Usage));
+    EXPECT_NE(outcome.err.find("--adapt"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("each batch"), std::string::npos) << outcome.err;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Planning while ranks train.
+//===----------------------------------------------------------------------===//
+
+/// Plans as a test lets it.
+class StepwisePlanner final : public BatchPlanner {
+public:
+  explicit StepwisePlanner(const Executable &executable)
+      : own(makeBatchPlanner(executable)) {}
+
+  PlannedBatch early(PackedBatch batch) override {
+    clock->advance(2);
+    PlannedBatch planned = own->early(std::move(batch));
+    program = planned.program;
+    return planned;
+  }
+  std::shared_ptr<const FoundProgram>
+  improve(const PlannedBatch &, int64_t effort, uint64_t,
+          const std::atomic<bool> &interrupt) override {
+    std::unique_lock<std::mutex> lock(mutex);
+    efforts.push_back(effort);
+    changed.notify_all();
+    if (isStuck)
+      changed.wait(lock, [&] { return interrupt.load() || !isStuck; });
+    clock->advance(3);
+    return efforts.size() < 4 ? program : nullptr;
+  }
+  std::shared_ptr<const FoundProgram> ofKind(runtime::ProgramKind,
+                                             const PackedBatch &) override {
+    return nullptr;
+  }
+  void awaitSearches(size_t count) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return efforts.size() == count; });
+  }
+
+  const std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  bool isStuck = false;
+  std::vector<int64_t> efforts;
+  std::mutex mutex;
+  std::condition_variable changed;
+
+private:
+  const std::unique_ptr<BatchPlanner> own;
+  std::shared_ptr<const FoundProgram> program;
+};
+
+TEST(BackgroundPlanner, TakesTheEarlyScheduleIfTheSearchIsLate) {
+  const BatchExecutable executable;
+  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
+  StepwisePlanner &planner = *owned;
+  planner.isStuck = true;
+  BackgroundPlanner background(std::move(owned), 800, planner.clock);
+  background.begin([] { return someBatch; }, 1);
+  planner.awaitSearches(1);
+  const BackgroundPlanner::Result result = background.take();
+  EXPECT_EQ(result.planned.source, PlannedBatch::Source::Early);
+  EXPECT_EQ(result.seconds, 2);
+  {
+    std::lock_guard<std::mutex> lock(planner.mutex);
+    planner.isStuck = false;
+  }
+  planner.changed.notify_all();
+}
+
+TEST(BackgroundPlanner, TakesTheSearchedScheduleIfItIsReady) {
+  const BatchExecutable executable;
+  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
+  StepwisePlanner &planner = *owned;
+  BackgroundPlanner background(std::move(owned), 800, planner.clock);
+  background.begin([] { return someBatch; }, 1);
+  // The last search begins after the result of the one before it is kept.
+  planner.awaitSearches(4);
+  const BackgroundPlanner::Result result = background.take();
+  EXPECT_EQ(result.planned.source, PlannedBatch::Source::Searched);
+  EXPECT_EQ(result.seconds, 2 + 3 * 3);
+  EXPECT_EQ(planner.efforts, (std::vector<int64_t>{100, 100, 200, 400}));
+}
+
+TEST(BackgroundPlanner, ReportsWhatPackingThrows) {
+  const BatchExecutable executable;
+  BackgroundPlanner background(makeBatchPlanner(executable.exe()), 0);
+  background.begin([]() -> PackedBatch { throw Error("no data"); }, 1);
+  EXPECT_THROW((void)background.take(), Error);
+  background.begin([] { return someBatch; }, 1);
+  EXPECT_EQ(background.take().planned.source, PlannedBatch::Source::Early);
+}
+
+} // namespace
