@@ -457,7 +457,8 @@ std::vector<std::string> Emitter::extras() const {
                                 return member.checked->order().hasCopies();
                               }),
                  isOnGpus() ? "activationCopiesOfGpus" : "activationCopies"),
-          nameIf(uneven && uneven->limits, "batchSchedules")};
+          nameIf(uneven && uneven->limits, "batchSearch"),
+          nameIf(uneven && uneven->limits, "batchRuns")};
 }
 
 LogicalResult Emitter::run(llvm::raw_ostream &os) {

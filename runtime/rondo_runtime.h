@@ -9,6 +9,7 @@
 #ifndef RONDO_RUNTIME_RONDO_RUNTIME_H
 #define RONDO_RUNTIME_RONDO_RUNTIME_H
 
+#include "kinds/AffineCost.h"
 #include "runtime/execution/actions.h"
 #include "runtime/model/executable.h"
 

@@ -66,7 +66,9 @@ public:
 };
 
 /// In librondo_search.a.
-std::unique_ptr<BatchPlanner> makeBatchPlanner(const Executable &executable);
+struct BatchSearch {
+  std::unique_ptr<BatchPlanner> (*makePlanner)(const Executable &executable);
+};
 
 } // namespace rondo::runtime
 

@@ -17,7 +17,7 @@ using namespace rondo::runtime;
 ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
     : state(connections.state()), desc(program), options(connections.options),
       transport(connections.transport()),
-      wiring(connections.wiringFor(program)), sizes(state.bindBatch(program)) {
+      wiring(connections.wiringFor(program)) {
   ranks.resize(program.numRanks);
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {

@@ -42,8 +42,9 @@ std::string describeChain(const std::vector<RankStatus> &ranks);
 /// The ranks of one program that this process holds, and their transport.
 class ProgramRun {
 public:
-  /// The connections and the program must outlive it. Several may exist at the
-  /// same time; their iterations take turns.
+  /// The connections, the program and its BatchSizes, if it has any, must
+  /// outlive it. Several may exist at the same time; their iterations take
+  /// turns.
   ProgramRun(Connections &connections, const ProgramDesc &program);
 
   const ProgramDesc &program() const { return desc; }
@@ -84,8 +85,6 @@ private:
   const ProgramOptions options;
   Transport &transport;
   const Wiring &wiring;
-  /// Of a program that was made for one batch.
-  const std::shared_ptr<void> sizes;
   /// Null if another process holds the rank.
   std::vector<std::unique_ptr<RunningRank>> ranks;
   std::vector<int32_t> held;

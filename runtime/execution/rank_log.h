@@ -51,6 +51,8 @@ struct TraceEvent {
   /// The iteration of the training, from 1.
   int64_t iteration;
   int64_t startNs, endNs;
+  /// Of the message; set when a run's events are collected.
+  int64_t bytes = 0;
 };
 
 /// Duration of a replica's task or step.

@@ -4,12 +4,10 @@
 #include "runtime/execution/state.h"
 
 #include "runtime/base/error.h"
-#include "runtime/base/half.h"
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/tensors.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 using namespace rondo::runtime;
@@ -97,7 +95,7 @@ State::State(const Executable &executable, const World &world,
     optimized.gradientBytes =
         binding.share->bytes[static_cast<int>(Buffer::Gradients)];
     for (std::vector<ReplicaBinding> &others : bindings)
-      takeTensors(binding, others[h]);
+      others[h].takeTensors(binding);
   }
   int32_t latest = 0;
   for (int32_t p = 0; p < exe.numPrograms; ++p)
@@ -109,34 +107,6 @@ State::State(const Executable &executable, const World &world,
       lateParts[h].push_back(devices[exe.replicas[h].rank]->makeArena(
           int64_t(sizeof(double)) *
           std::max<int64_t>(1, numPartials(exe.replicas[h]))));
-}
-
-void State::takeTensors(const ReplicaBinding &from, ReplicaBinding &to) {
-  to.optimized = from.optimized;
-  to.firstTensor = from.firstTensor;
-  to.lastTensor = from.lastTensor;
-}
-
-std::shared_ptr<void> State::bindBatch(const ProgramDesc &program) {
-  const UnevenDesc *tables = program.uneven;
-  if (tables == exe.programs[program.id].uneven)
-    return nullptr;
-  tables->check(exe, program);
-  auto batch = std::make_unique<Batch>();
-  for (int32_t k = 0; k < tables->numSizes; ++k) {
-    ProgramDesc ofSize = program;
-    ofSize.layers = tables->sizes[k].layers;
-    ofSize.shares = tables->sizes[k].shares;
-    checkStages(ofSize);
-    std::vector<ReplicaBinding> &replicas = batch->sizes.emplace_back();
-    for (int32_t h = 0; h < exe.numReplicas; ++h) {
-      replicas.push_back(bindReplica(h, ofSize));
-      takeTensors(bindings.front()[h], replicas.back());
-    }
-    loadBodies(replicas, batch->bodies);
-  }
-  batches[tables] = std::move(batch);
-  return {nullptr, [this, tables](void *) { batches.erase(tables); }};
 }
 
 static bool areMoments(float *Tensor::*values) {
@@ -258,46 +228,6 @@ void State::weightsWritten() {
   for (const ReplicaBinding &binding : replicas())
     if (processes.holds(binding.replica->rank))
       devices[binding.replica->rank]->weightsWritten(binding.optimized);
-}
-
-void State::keepLogits(int32_t replica) {
-  if (!holds(replica))
-    return;
-  int64_t bytes = 0;
-  for (const std::vector<ReplicaBinding> &sizes : bindings) {
-    const LayerDesc &head = *sizes[replica].layers.back().desc;
-    bytes = std::max(bytes, numTokens(head) * logitsStride(head) *
-                                cuda::elementBytes(head.dtype));
-  }
-  logits.resize(exe.numReplicas);
-  logits[replica] = devices[exe.replicas[replica].rank]->makeArena(bytes);
-  for (std::vector<ReplicaBinding> &sizes : bindings)
-    sizes[replica].logits = logits[replica]->base();
-}
-
-std::vector<float> State::readLogits(int32_t replica, int64_t first,
-                                     int64_t count) const {
-  const LayerDesc &head = *replicas()[replica].layers.back().desc;
-  const int64_t stride = logitsStride(head),
-                size = cuda::elementBytes(head.dtype);
-  std::vector<char> bytes(count * stride * size);
-  logits[replica]->read(bytes.data(),
-                        logits[replica]->base() + first * stride * size,
-                        static_cast<int64_t>(bytes.size()));
-  std::vector<float> values(count * head.vocab);
-  float *value = values.data();
-  for (int64_t t = 0; t < count; ++t)
-    for (int64_t j = 0; j < head.vocab; ++j, ++value) {
-      const char *from = bytes.data() + (t * stride + j) * size;
-      if (head.dtype == DType::Bf16) {
-        uint16_t half;
-        std::memcpy(&half, from, sizeof half);
-        *value = fromBf16(half);
-      } else {
-        std::memcpy(value, from, sizeof *value);
-      }
-    }
-  return values;
 }
 
 //===----------------------------------------------------------------------===//

@@ -77,6 +77,13 @@ struct ReplicaBinding {
   StageTensors optimized;
   /// Indices into State::tensors: [firstTensor, lastTensor).
   int32_t firstTensor = 0, lastTensor = 0;
+
+  /// Those of the same replica for another size of micro-batches.
+  void takeTensors(const ReplicaBinding &other) {
+    optimized = other.optimized;
+    firstTensor = other.firstTensor;
+    lastTensor = other.lastTensor;
+  }
 };
 
 /// Samples of a micro-batch; 1 where nobody counts them.
@@ -143,14 +150,8 @@ public:
                                               int32_t size) const {
     const auto batch = batches.find(program.uneven);
     return batch == batches.end() ? bindings[sizesOf[program.id][size]]
-                                  : batch->second->sizes[size];
+                                  : (*batch->second)[size];
   }
-  /// Binds the sizes of micro-batches of a program that was made during the run
-  /// for one batch, for as long as the result exists; the state and the
-  /// program's tables must outlive it. Null: they are those of a program of the
-  /// executable. At most one at a time for a program's tables. Throws Error if
-  /// these are invalid.
-  std::shared_ptr<void> bindBatch(const ProgramDesc &program);
   /// In global order: by layer, and within a layer in the order of its weights.
   const std::vector<Tensor> &tensors() const { return allTensors; }
   /// Elements of a tensor, or of its moments, that a replica holds.
@@ -227,6 +228,7 @@ public:
                                 int64_t count) const;
 
 private:
+  friend class BatchSizes;
   void checkProgram(const ProgramDesc &program) const;
   void checkStages(const ProgramDesc &program) const;
   void checkOverlap(const ProgramDesc &program) const;
@@ -246,8 +248,6 @@ private:
   int32_t numberIn(const ReplicaBinding &binding,
                    const std::string &name) const;
   void bindTensors(int32_t replica);
-  /// The optimizer's tensors and their numbers.
-  static void takeTensors(const ReplicaBinding &from, ReplicaBinding &to);
   /// Loads the bodies of custom layers for the ranks of this process.
   void loadBodies(std::vector<ReplicaBinding> &replicas,
                   std::vector<std::unique_ptr<LoadedBody>> &bodies);
@@ -273,12 +273,9 @@ private:
   /// its size or, if its micro-batches differ, of each of theirs.
   std::vector<std::vector<ReplicaBinding>> bindings;
   std::vector<std::unique_ptr<LoadedBody>> loadedBodies;
-  /// The sizes of micro-batches of one batch, by their tables.
-  struct Batch {
-    std::vector<std::vector<ReplicaBinding>> sizes;
-    std::vector<std::unique_ptr<LoadedBody>> bodies;
-  };
-  std::map<const UnevenDesc *, std::unique_ptr<Batch>> batches;
+  /// Of BatchSizes, by their tables.
+  std::map<const UnevenDesc *, const std::vector<std::vector<ReplicaBinding>> *>
+      batches;
   std::vector<std::vector<int32_t>> sizesOf;
   /// Indexed by stage.
   std::vector<int32_t> owners;

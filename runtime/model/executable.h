@@ -9,7 +9,6 @@
 #define RONDO_RUNTIME_MODEL_EXECUTABLE_H
 
 #include "kinds/Actions.h"
-#include "kinds/AffineCost.h"
 #include "kinds/Collectives.h"
 #include "runtime/model/buffers.h"
 #include "runtime/model/layer.h"
@@ -22,6 +21,9 @@
 /// emitted program compiles only against the version that it was written for.
 #define RONDO_TABLES_VERSION 17
 
+namespace rondo {
+struct AffineCost;
+}
 namespace rondo::runtime {
 
 struct Executable;
@@ -468,10 +470,12 @@ struct CopySupport;
 extern const CopySupport activationCopies;
 /// In librondo_cuda.a.
 extern const CopySupport activationCopiesOfGpus;
-/// Draws documents, packs a batch of them for each iteration and finds a
-/// schedule for it. In librondo_search.a.
-struct BatchSchedules;
-extern const BatchSchedules batchSchedules;
+/// Finds a schedule for each batch of documents. In librondo_search.a.
+struct BatchSearch;
+extern const BatchSearch batchSearch;
+/// Draws documents and packs a batch of them for each iteration.
+struct BatchRuns;
+extern const BatchRuns batchRuns;
 /// Continues a text.
 struct TextGeneration;
 extern const TextGeneration textGeneration;
@@ -491,8 +495,9 @@ struct Extras {
   const TextGeneration *generation = nullptr;
   /// With copies of activations.
   const CopySupport *copies = nullptr;
-  /// With limits of batches (BatchLimitsDesc).
-  const BatchSchedules *batches = nullptr;
+  /// Both with limits of batches (BatchLimitsDesc).
+  const BatchSearch *batchSearch = nullptr;
+  const BatchRuns *batches = nullptr;
 };
 
 /// A model's state and a list of programs over it.

@@ -4,6 +4,7 @@
 #include "runtime/adaptive/batch_programs.h"
 #include "runtime/search/program_plan.h"
 
+#include "kinds/AffineCost.h"
 #include "planning/FittingSearch.h"
 #include "schedule/model/MicrobatchOrder.h"
 #include "schedule/program/ProgramSimulator.h"
@@ -246,7 +247,8 @@ std::shared_ptr<const FoundProgram> Planner::ofKind(runtime::ProgramKind which,
       lowered.executing, BatchProgram{of.tables, 0});
 }
 
-std::unique_ptr<BatchPlanner>
-rondo::runtime::makeBatchPlanner(const Executable &executable) {
+static std::unique_ptr<BatchPlanner> makePlanner(const Executable &executable) {
   return std::make_unique<Planner>(executable);
 }
+
+const BatchSearch rondo::runtime::batchSearch = {makePlanner};

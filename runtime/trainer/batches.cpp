@@ -1,11 +1,10 @@
 //===- batches.cpp - Batches of documents and their programs --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/trainer/batches.h"
-
 #include "runtime/adaptive/batch_background.h"
 #include "runtime/data/documents.h"
 #include "runtime/launch/store.h"
+#include "runtime/trainer/extras.h"
 
 #include <algorithm>
 #include <sstream>
@@ -35,7 +34,6 @@ private:
 
   Trainer &trainer;
   const Executable &exe;
-  const BatchSchedules &support;
   const uint64_t seed;
   const int64_t last, effort;
   PackingLimits limits;
@@ -54,8 +52,8 @@ static const BatchLimitsDesc &limitsOf(const Executable &executable) {
 }
 
 PlannedBatches::PlannedBatches(Trainer &trainer, uint64_t seed, int64_t last)
-    : trainer(trainer), exe(trainer.executable()), support(*exe.extras.batches),
-      seed(seed), last(last), effort(trainer.searchEffort()) {
+    : trainer(trainer), exe(trainer.executable()), seed(seed), last(last),
+      effort(trainer.searchEffort()) {
   const BatchLimitsDesc &most = ::limitsOf(exe);
   limits.microbatches = most.microbatches;
   limits.rowTokens = most.rowTokens;
@@ -64,7 +62,7 @@ PlannedBatches::PlannedBatches(Trainer &trainer, uint64_t seed, int64_t last)
 
 BatchPlanner &PlannedBatches::planner() {
   if (!ownPlanner)
-    ownPlanner = support.plan(exe);
+    ownPlanner = exe.extras.batchSearch->makePlanner(exe);
   return *ownPlanner;
 }
 
@@ -74,7 +72,8 @@ PackedBatch PlannedBatches::pack(int64_t iteration) const {
 
 void PlannedBatches::begin(int64_t iteration) {
   if (!background)
-    background = std::make_unique<BackgroundPlanner>(support.plan(exe), effort);
+    background = std::make_unique<BackgroundPlanner>(
+        exe.extras.batchSearch->makePlanner(exe), effort);
   background->begin([this, iteration] { return pack(iteration); },
                     static_cast<uint64_t>(iteration));
   planned = iteration;
@@ -131,9 +130,17 @@ void PlannedBatches::share(const std::string &name, BatchRun &batch) const {
     decode(text, exe, batch);
 }
 
+/// Before another program takes the place of the batch's.
+static void release(BatchRun &batch) {
+  batch.run.reset();
+  batch.sizes.reset();
+}
+
 /// Makes the ranks of a batch, whose program has just been set.
 void PlannedBatches::prepare(BatchRun &batch) {
-  batch.run = trainer.makeRun(batch.planned.program->desc());
+  const ProgramDesc &program = batch.planned.program->desc();
+  batch.sizes = std::make_shared<BatchSizes>(trainer.state(), program);
+  batch.run = trainer.makeRun(program);
   batch.rows = [this, &batch](int64_t microbatch, int32_t *inputs,
                               int32_t *targets) {
     trainer.allDocuments()->fill(batch.planned.batch.rows[microbatch], inputs,
@@ -143,7 +150,7 @@ void PlannedBatches::prepare(BatchRun &batch) {
 
 BatchRun &PlannedBatches::at(int64_t iteration) {
   enter(trainer.world(), Phase::Data);
-  current.run.reset();
+  release(current);
   if (trainer.world().isFirst()) {
     if (planned != iteration)
       begin(iteration);
@@ -159,7 +166,7 @@ BatchRun &PlannedBatches::at(int64_t iteration) {
 }
 
 BatchRun &PlannedBatches::referenceAt(int64_t iteration) {
-  current.run.reset();
+  release(current);
   current.planned = planner().early(pack(iteration));
   current.planned.program =
       planner().ofKind(runtime::ProgramKind::Sequential, current.planned.batch);
@@ -181,16 +188,17 @@ BatchRun &PlannedBatches::heldOut() {
   return evaluation;
 }
 
-std::shared_ptr<Documents> rondo::runtime::openBatches(const Options &options,
-                                                       int32_t vocab,
-                                                       bool isGenerated) {
+static std::shared_ptr<Documents> open(const Options &options, int32_t vocab,
+                                       bool isGenerated) {
   if (isGenerated)
     return generateDocuments(vocab);
   return openDocuments(options.data, options.heldOut, vocab,
                        options.endToken.value_or(defaultEndToken));
 }
 
-std::unique_ptr<Batches>
-rondo::runtime::makeBatches(Trainer &trainer, uint64_t seed, int64_t last) {
+static std::unique_ptr<Batches> make(Trainer &trainer, uint64_t seed,
+                                     int64_t last) {
   return std::make_unique<PlannedBatches>(trainer, seed, last);
 }
+
+const BatchRuns rondo::runtime::batchRuns = {open, make};

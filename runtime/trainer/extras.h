@@ -11,6 +11,7 @@
 
 #include "runtime/adaptive/batch_programs.h"
 #include "runtime/base/error.h"
+#include "runtime/execution/batch_sizes.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
 
@@ -85,6 +86,8 @@ struct BatchRun {
   PlannedBatch planned;
   /// Time until its schedule was found; in process 0.
   double seconds = 0;
+  /// The sizes of its micro-batches, which `run` uses.
+  std::shared_ptr<BatchSizes> sizes;
   std::unique_ptr<ProgramRun> run;
   Trainer::WriteRow rows;
 };
@@ -104,10 +107,9 @@ public:
   virtual BatchRun &heldOut() = 0;
 };
 
-struct BatchSchedules {
+struct BatchRuns {
   std::shared_ptr<Documents> (*open)(const Options &options, int32_t vocab,
                                      bool isGenerated);
-  std::unique_ptr<BatchPlanner> (*plan)(const Executable &executable);
   std::unique_ptr<Batches> (*make)(Trainer &trainer, uint64_t seed,
                                    int64_t last);
 };

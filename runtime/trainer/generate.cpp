@@ -17,9 +17,39 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <sstream>
 
 using namespace rondo::runtime;
+
+void Trainer::keepLogits() {
+  programState.keepLogits(programState.ownerOf(headStage));
+}
+
+std::vector<float> Trainer::logitsOf(ProgramRun &run,
+                                     const std::vector<int32_t> &tokens,
+                                     int64_t first, int64_t count) {
+  Samples prompt;
+  prompt.tokens = [&](int64_t, int64_t size, int32_t *out) {
+    std::fill(std::copy(tokens.begin(), tokens.end(), out), out + size, 0);
+  };
+  (void)evaluateOn(prompt, run, /*seed=*/0);
+  const int32_t replica = programState.ownerOf(headStage);
+  const std::string key = "logits";
+  std::vector<float> logits;
+  if (programState.holds(replica)) {
+    logits = programState.readLogits(replica, first, count);
+    if (!world().isFirst())
+      world().store->give(
+          key, std::string(reinterpret_cast<const char *>(logits.data()),
+                           logits.size() * sizeof(float)));
+  } else if (world().isFirst()) {
+    const std::string bytes = world().store->take(key);
+    logits.resize(bytes.size() / sizeof(float));
+    std::memcpy(logits.data(), bytes.data(), bytes.size());
+  }
+  return logits;
+}
 
 /// The prompt of process 0, since processes may be given others.
 static std::vector<int32_t>

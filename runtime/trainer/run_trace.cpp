@@ -51,14 +51,29 @@ int32_t RunTrace::numberOf(const ProgramDesc &program) {
   return number;
 }
 
+/// Also of a program that is gone when the trace is written.
+static int64_t messageBytes(const ProgramDesc &program,
+                            const TraceEvent &event) {
+  if (event.edge < 0)
+    return 0;
+  const int64_t microbatch =
+      event.messageMicrobatch >= 0 ? event.messageMicrobatch : event.microbatch;
+  return (program.uneven
+              ? program.uneven->sizes[sizeOf(program, microbatch)].edges
+              : program.edges)[event.edge]
+      .bytes;
+}
+
 void RunTrace::take(ProgramRun &run) {
   for (int32_t r : run.heldRanks()) {
     std::vector<TraceEvent> &fresh = run.rank(r).trace;
     if (fresh.empty())
       continue;
     const int32_t number = numberOf(run.program());
-    for (TraceEvent &event : fresh)
+    for (TraceEvent &event : fresh) {
       event.program = number;
+      event.bytes = messageBytes(run.program(), event);
+    }
     traces[r].insert(traces[r].end(), fresh.begin(), fresh.end());
     fresh.clear();
   }
@@ -108,13 +123,7 @@ private:
     return trace.programOf(event);
   }
   const EdgeDesc &edgeOf(const TraceEvent &event) const {
-    const ProgramDesc &program = programOf(event);
-    if (!program.uneven)
-      return program.edges[event.edge];
-    const int64_t microbatch = event.messageMicrobatch >= 0
-                                   ? event.messageMicrobatch
-                                   : event.microbatch;
-    return program.uneven->sizes[sizeOf(program, microbatch)].edges[event.edge];
+    return programOf(event).edges[event.edge];
   }
   int32_t rankOf(const TraceEvent &event, int32_t replica) const {
     return programOf(event).rankOfReplica[replica];
@@ -220,7 +229,7 @@ void Writer::writeAction(int32_t rank, const TraceEvent &event) {
     argument(traits.movesState() ? "unit" : "microbatch", event.microbatch);
   if (isMessage) {
     const EdgeDesc &edge = edgeOf(event);
-    argument("bytes", edge.bytes);
+    argument("bytes", event.bytes);
     if (event.kind == ActionKind::Send)
       argument("to", rankOf(event, edge.to));
     else
@@ -259,7 +268,7 @@ void Writer::writeMessage(const TraceEvent &event) {
   argument("iteration", event.iteration);
   argument("stage", exe.replicas[edge.from].stage);
   argument("microbatch", event.messageMicrobatch);
-  argument("bytes", edge.bytes);
+  argument("bytes", event.bytes);
   argument("from", rankOf(event, edge.from));
   argument("to", to);
   end();

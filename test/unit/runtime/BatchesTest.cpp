@@ -52,7 +52,8 @@ struct BatchExecutable {
     uneven = {1, &size, sizeOf.data(), documents.data(), checkUneven, &limits};
     for (ProgramDesc &desc : program->programs)
       desc.uneven = &uneven;
-    program->exe.extras.batches = &batchSchedules;
+    program->exe.extras.batchSearch = &batchSearch;
+    program->exe.extras.batches = &batchRuns;
   }
   BatchExecutable(const BatchExecutable &) = delete;
 
@@ -89,7 +90,7 @@ const PackedBatch someBatch =
 TEST(BatchPlanner, FindsTheOrderOfSumsWithoutClocks) {
   const BatchExecutable executable;
   const PlannedBatch planned =
-      makeBatchPlanner(executable.exe())->early(someBatch);
+      batchSearch.makePlanner(executable.exe())->early(someBatch);
   EXPECT_EQ(planned.source, PlannedBatch::Source::Early);
   // The rows are numbered in the order of their sums.
   std::vector<int32_t> all(numMicrobatches);
@@ -100,7 +101,8 @@ TEST(BatchPlanner, FindsTheOrderOfSumsWithoutClocks) {
     EXPECT_EQ(planned.batch.rows[i], someBatch.rows[planned.order[i]]);
   // A short row first fills the pipeline sooner.
   EXPECT_NE(planned.order, all);
-  const auto again = makeBatchPlanner(executable.exe())->early(someBatch);
+  const auto again =
+      batchSearch.makePlanner(executable.exe())->early(someBatch);
   EXPECT_EQ(again.order, planned.order);
   EXPECT_EQ(encode(*again.program), encode(*planned.program));
 }
@@ -128,7 +130,7 @@ Lists oneByOne() {
 TEST(BatchPlanner, FurtherSearchesKeepTheOrderOfSums) {
   const BatchExecutable executable(/*slots=*/0, oneByOne());
   const Executable &exe = executable.exe();
-  const std::unique_ptr<BatchPlanner> planner = makeBatchPlanner(exe);
+  const std::unique_ptr<BatchPlanner> planner = batchSearch.makePlanner(exe);
   PlannedBatch planned = planner->early(someBatch);
   EXPECT_EQ(planned.source, PlannedBatch::Source::Early);
   // The compiled order takes longer.
@@ -154,7 +156,7 @@ TEST(BatchPlanner, FurtherSearchesKeepTheOrderOfSums) {
 TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
   const BatchExecutable executable;
   const std::unique_ptr<BatchPlanner> planner =
-      makeBatchPlanner(executable.exe());
+      batchSearch.makePlanner(executable.exe());
   auto refusal = [&](const std::vector<std::vector<int32_t>> &lengths) {
     try {
       (void)planner->early(batchOf(lengths));
@@ -178,7 +180,7 @@ TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
 TEST(BatchPlanner, BatchesThatFitNoOtherOrderRunAsCompiled) {
   const BatchExecutable executable(/*slots=*/1, oneByOne());
   const PlannedBatch planned =
-      makeBatchPlanner(executable.exe())
+      batchSearch.makePlanner(executable.exe())
           ->early(batchOf({{8, 8, 8}, {8, 8, 7}, {8, 8, 6}, {8, 8, 8}}));
   ASSERT_NE(planned.program, nullptr);
   EXPECT_GT(planned.program->batch().predictedNs, 0);
@@ -192,7 +194,7 @@ TEST(BatchPlanner, BatchesThatFitNoOtherOrderRunAsCompiled) {
 TEST(BatchPlanner, ProgramsGoToOtherProcessesAsText) {
   const BatchExecutable executable;
   const PlannedBatch planned =
-      makeBatchPlanner(executable.exe())->early(someBatch);
+      batchSearch.makePlanner(executable.exe())->early(someBatch);
   const std::string text = encode(*planned.program);
   const auto copy = decode(text, executable.exe());
   EXPECT_EQ(encode(*copy), text);
@@ -286,7 +288,7 @@ TEST(Batches, RefuseWhatChangesSchedules) {
 class StepwisePlanner final : public BatchPlanner {
 public:
   explicit StepwisePlanner(const Executable &executable)
-      : own(makeBatchPlanner(executable)) {}
+      : own(batchSearch.makePlanner(executable)) {}
 
   PlannedBatch early(PackedBatch batch) override {
     clock->advance(2);
@@ -359,7 +361,7 @@ TEST(BackgroundPlanner, TakesTheSearchedScheduleIfItIsReady) {
 
 TEST(BackgroundPlanner, ReportsWhatPackingThrows) {
   const BatchExecutable executable;
-  BackgroundPlanner background(makeBatchPlanner(executable.exe()), 0);
+  BackgroundPlanner background(batchSearch.makePlanner(executable.exe()), 0);
   background.begin([]() -> PackedBatch { throw Error("no data"); }, 1);
   EXPECT_THROW((void)background.take(), Error);
   background.begin([] { return someBatch; }, 1);
