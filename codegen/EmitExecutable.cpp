@@ -185,7 +185,8 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
-/// Micro-batches that differ run on CPUs, one schedule at a time.
+/// Micro-batches that differ have one schedule. Bodies of custom layers take
+/// rows of documents on CPUs.
 static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
                                  bool isAlone) {
   auto refuse = [&](const Twine &why) {
@@ -196,9 +197,14 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
         << "plan @" << plan.getSymName() << " is here";
     return error;
   };
-  if (plan.getTargetKind() != pipe::Target::Cpu)
+  if (plan.getTokensAttr() && plan.getTargetKind() != pipe::Target::Cpu)
     return refuse("which programs for GPUs cannot do yet: compile it with "
                   "--target cpu");
+  if (plan.getDocumentsAttr() && plan.getTargetKind() != pipe::Target::Cpu)
+    for (pipe::LayerOp layer : plan.lookupModel().getLayers())
+      if (layer.getCustomAttr())
+        return refuse("which custom layers like @" + layer.getSymName() +
+                      " cannot do on GPUs yet: compile it with --target=cpu");
   if (!isAlone && plan.getTokensAttr())
     return schedule.emitError()
            << "plan @" << plan.getSymName()

@@ -56,11 +56,12 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
            std::to_string(uneven.numSizes));
   for (int32_t l = 0; uneven.documents && l < exe.numLayers; ++l)
     if (const LayerDesc &layer = exe.layers[l];
-        layer.kind == LayerKind::Custom && !layer.custom.body->takes_documents)
+        layer.kind == LayerKind::Custom &&
+        (layer.target != Target::Cpu || !layer.custom.body->takes_documents))
       fail("body '" + std::string(layer.custom.name) + "' of layer '" +
            layer.name +
            "' does not take rows of documents: use a body with "
-           "takes_documents, or a plan without documents");
+           "takes_documents on a CPU, or a plan without documents");
   for (int32_t i = 0; uneven.documents && i < program.microbatches; ++i)
     for (int32_t l = 0; l < exe.numLayers; ++l)
       if (const LayerDesc &layer = uneven.sizes[uneven.sizeOf[i]].layers[l];

@@ -302,11 +302,11 @@ void CudaDevice::weightsWritten(const StageTensors &stage) {
 // (openxla/xla#38932). So products are made once before there are any receives.
 //===----------------------------------------------------------------------===//
 
-/// Whether tasks of the layer may make products. Embeddings make none; running
-/// them does no harm. Other kernels belong to the program, and are loaded with
-/// it.
-static bool hasProducts(LayerKind kind) {
-  return kind != LayerKind::Synthetic && kind != LayerKind::Custom;
+/// Whether tasks of the layer may make products. Other kernels belong to the
+/// program, and are loaded with it.
+static bool hasProducts(const LayerDesc &layer) {
+  return layer.kind != LayerKind::Synthetic &&
+         layer.kind != LayerKind::Custom && dataOf(layer) != LayerData::Tokens;
 }
 
 namespace {
@@ -357,7 +357,7 @@ static LayerArgs layOut(const LayerDesc &layer, Region &region) {
 bool CudaDevice::prepare(const LayerDesc &layer, void *state, Arena &arena) {
   const bool isCustom = layer.kind == LayerKind::Custom;
   if (isCustom ? !customFunction(layer, &rondo_functions::prepare)
-               : !loadsEarly || !hasProducts(layer.kind))
+               : !loadsEarly || !hasProducts(layer))
     return false;
   enter();
   Region needed;
