@@ -19,7 +19,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 16
+#define RONDO_TABLES_VERSION 17
 
 namespace rondo::runtime {
 
@@ -367,6 +367,9 @@ struct ProgramDesc {
   /// of one of the largest micro-batches, `shares` have the most bytes of any,
   /// and so do `edges`.
   const UnevenDesc *uneven = nullptr;
+  /// A permutation of the micro-batches: the order in which gradients of a
+  /// weight are added. Null: by index, if accumulatesInIndexOrder.
+  const int32_t *sumOrder = nullptr;
 };
 
 /// The size of a micro-batch, an index into UnevenDesc::sizes; 0 if all are
