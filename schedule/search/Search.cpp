@@ -271,8 +271,8 @@ SearchResult rondo::search(const Problem &problem,
                            const SearchOptions &options) {
   if (problem.hostMemory.hasCopies() && !options.robustness)
     return searchWithCopies(problem, options);
-  if (problem.isUneven())
-    return searchUneven(problem, options);
-  return options.robustness ? searchRobust(problem, options)
+  if (options.robustness)
+    return searchRobust(problem, options);
+  return problem.isUneven() ? searchUneven(problem, options)
                             : Searcher(problem, options).run();
 }
