@@ -187,9 +187,10 @@ std::optional<MemoryFault> planMemory(std::vector<LoweredSchedule> &schedules,
           one.schedule, one.program,
           makeFault<FaultKind::ArenaCount>(bytes.size(), arena.size())};
     const std::vector<int64_t> &room = schedules[one.schedule].plan.roomBytes;
-    const std::vector<int64_t> ends =
-        stateEnds(schedules[one.schedule].programs[one.program].program,
-                  first.numReplicas(), room.size());
+    std::vector<int64_t> ends(arena.size(), 0);
+    if (!room.empty())
+      ends = stateEnds(schedules[one.schedule].programs[one.program].program,
+                       first.numReplicas(), arena.size());
     for (size_t rank = 0; rank < arena.size(); ++rank)
       arena[rank] = std::max({arena[rank], bytes[rank],
                               room.empty() ? 0 : ends[rank] + room[rank]});
