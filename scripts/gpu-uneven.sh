@@ -37,9 +37,9 @@ broken() {
 # run NAME PROGRAM FLAGS...
 run() {
   name=$1
-  program=$build/bin/$2
+  binary=$build/bin/$2
   shift 2
-  timeout $limit "$program" "$@" >"$out/$name.log" 2>&1
+  timeout $limit "$binary" "$@" >"$out/$name.log" 2>&1
 }
 # train NAME PROGRAM FLAGS...: saves NAME.safetensors
 train() {

@@ -25,7 +25,9 @@ RunningRank::RunningRank(const RankContext &context,
       messages(context, *this), copies(context, messages, links),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
-  placeDocuments();
+  for (int32_t i = 0; i < program.microbatches; ++i)
+    if (const DocumentsDesc *row = documentsOf(program, i))
+      documentStarts.push_back(device.toDevice(row->starts, row->count + 1));
   for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
     if (program.rankOfReplica[h] == me)
       addReplica(h);
@@ -36,27 +38,6 @@ RunningRank::RunningRank(const RankContext &context,
       if (shard->isOfGroup(*other))
         group.push_back(other);
     shard->setGroup(group);
-  }
-}
-
-void RunningRank::placeDocuments() {
-  if (!documentsOf(program, 0))
-    return;
-  std::vector<int32_t> all;
-  for (int32_t i = 0; i < program.microbatches; ++i) {
-    const DocumentsDesc &row = *documentsOf(program, i);
-    documentStarts.push_back(row.starts);
-    all.insert(all.end(), row.starts, row.starts + row.count + 1);
-  }
-  if (!device.enqueues())
-    return;
-  const auto bytes = static_cast<int64_t>(sizeof(int32_t) * all.size());
-  starts = device.makeArena(bytes);
-  starts->write(starts->base(), all.data(), bytes);
-  auto *next = reinterpret_cast<const int32_t *>(starts->base());
-  for (int32_t i = 0; i < program.microbatches; ++i) {
-    documentStarts[i] = next;
-    next += documentsOf(program, i)->count + 1;
   }
 }
 

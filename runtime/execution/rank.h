@@ -207,8 +207,6 @@ private:
   }
   /// Calls the program's function, and waits for its sends.
   void act();
-  /// Puts the starts of documents where the device's tasks read them.
-  void placeDocuments();
   void addReplica(int32_t replica);
   void makeCalls(LocalReplica &replica, SizedCalls &sized) const;
   SizedCalls &sizedOf(LocalReplica &replica, int64_t microbatch) const {
@@ -227,8 +225,7 @@ private:
   void setTime(const LocalReplica &replica, LayerArgs &args,
                int64_t microbatch) const {
     if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
-      args.documentStarts =
-          documentStarts[documents - program.uneven->documents];
+      args.documentStarts = documentStarts[microbatch].get();
       args.numDocuments = documents->count;
       args.lossScale = documents->lossShare;
     }
@@ -319,10 +316,9 @@ private:
   Span span;
   /// The tables of the program or of the pipeline that it emulates; null: none.
   const OverlapDesc *overlap = nullptr;
-  /// Indexed by micro-batch: the starts of its documents. They are in `starts`
-  /// if the device does not read the host's memory.
-  std::vector<const int32_t *> documentStarts;
-  std::unique_ptr<Arena> starts;
+  /// Indexed by micro-batch: the starts of its documents in the device's
+  /// memory.
+  std::vector<std::shared_ptr<const int32_t>> documentStarts;
   /// Memory in which a reference moves weights back.
   std::unique_ptr<Arena> movedWeights;
   int64_t variant = 0;

@@ -127,8 +127,8 @@ __global__ void __launch_bounds__(attentionThreads, 3)
   Bf16 *tileGrad = tileQ + tileSize<D, rows>;
   Bf16 *passing = tileGrad + tileSize<D, rows>;
   // The last queries see the most keys, so they start first.
-  const DocumentTile tile =
-      shape.documents.tile<rows, isRow>(gridDim.x - 1 - blockIdx.x, blockIdx.z);
+  const DocumentTile tile = shape.documents.tileFromLast<rows, isRow>(
+      blockIdx.x, blockIdx.z, gridDim.x);
   const int first = tile.first, sequence = tile.tokens;
   if (isRow && first >= sequence)
     return;

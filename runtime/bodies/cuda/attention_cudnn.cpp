@@ -174,7 +174,7 @@ struct CudnnAttention::Library {
 
   /// Plans a shape, and allocates more memory if the plan needs it.
   const Plan &plan(const AttentionShape &shape) {
-    static const Plan none;
+    static const Plan none{};
     if (shape.documents.starts) {
       refusal = "rows of documents";
       return none;

@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(attentionThreads)
   Bf16 *tileK = tileQ + tileSize<D, blockQueries>;
   Bf16 *tileV = tileK + tileSize<D, keys>;
   // The last queries see the most keys, so they start first.
-  const DocumentTile tile = shape.documents.tile<blockQueries, isRow>(
-      gridDim.x - 1 - blockIdx.x, blockIdx.z);
+  const DocumentTile tile = shape.documents.tileFromLast<blockQueries, isRow>(
+      blockIdx.x, blockIdx.z, gridDim.x);
   const int head = blockIdx.y, first = tile.first, sequence = tile.tokens;
   if (isRow && first >= sequence)
     return;

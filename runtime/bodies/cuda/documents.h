@@ -85,6 +85,17 @@ struct Documents {
     return {begin, starts[document + 1] - begin,
             (number - firstTile<rows>(document)) * rows};
   }
+  /// The same with the last tile of each document first, of `blocks` blocks.
+  template <int rows, bool isRow>
+  __device__ __forceinline__ DocumentTile tileFromLast(unsigned x, unsigned z,
+                                                       unsigned blocks) const {
+    if (!isRow)
+      return tile<rows, isRow>(blocks - 1 - x, z);
+    DocumentTile tile = this->tile<rows, isRow>(x, z);
+    const int last = (tile.tokens - 1) / rows * rows;
+    tile.first = tile.first <= last ? last - tile.first : tile.tokens;
+    return tile;
+  }
   /// A block for each tile and each of `heads`.
   template <int rows> dim3 gridOf(int heads) const {
     if (!starts)
