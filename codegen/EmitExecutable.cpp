@@ -199,12 +199,6 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
   if (plan.getTargetKind() != pipe::Target::Cpu)
     return refuse("which programs for GPUs cannot do yet: compile it with "
                   "--target cpu");
-  if (!isAlone && plan.getTokensAttr())
-    return schedule.emitError()
-           << "plan @" << plan.getSymName()
-           << " draws documents, and its program finds a schedule for each "
-              "batch: compile @"
-           << schedule.getSymName() << " alone, without --adaptive";
   if (!isAlone)
     return refuse("which executables of several schedules cannot do yet: "
                   "compile @" +
