@@ -17,8 +17,11 @@
 using namespace rondo;
 using namespace rondo::runtime;
 
-/// Effort of the search that finds the order of sums, in units of 1,000 tasks.
-static constexpr int64_t earlyEffort = 300;
+/// Effort of the search that finds the order of sums, in units of 1,000 tasks:
+/// some milliseconds, and more for large problems.
+static int64_t earlyEffort(const Problem &problem) {
+  return 300 + problem.numTasks();
+}
 
 static DocumentLengths lengthsOf(const PackedBatch &batch) {
   DocumentLengths lengths;
@@ -178,7 +181,7 @@ PlannedBatch Planner::early(PackedBatch batch) {
   const BatchProblem given = problemOf(pipeline, batch);
   SearchOptions options;
   options.timeLimitMs = 0;
-  options.effort = earlyEffort;
+  options.effort = earlyEffort(given.problem);
   options.inIndexOrder = !given.problem.isUneven();
   const SearchResult found = searchBatch(given, options);
   PlannedBatch planned;

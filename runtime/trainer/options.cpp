@@ -158,7 +158,7 @@ static const Flag flags[] = {
      }},
     {"--search-effort", "N",
      "if batches are drawn: effort of the search for the schedule of each, in "
-     "units of 1,000 tasks (default 2000)",
+     "units of 1,000 tasks (default 10000)",
      [](Options &o, Set v) {
        o.searchEffort = wholeNumber("--search-effort", v, 0, INT32_MAX);
      }},

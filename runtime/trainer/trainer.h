@@ -75,8 +75,8 @@ public:
   const std::shared_ptr<Documents> &allDocuments() const { return documents; }
   /// Of the search for the schedule of each batch, in units of 1,000 tasks.
   int64_t searchEffort() const {
-    constexpr int64_t usual = 2000;
-    return options.searchEffort.value_or(usual);
+    constexpr int64_t byDefault = 10000;
+    return options.searchEffort.value_or(byDefault);
   }
   int cores() const { return numCores; }
   /// Threads of each rank of this process.

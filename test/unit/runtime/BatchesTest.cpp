@@ -13,6 +13,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <sstream>
 
 using namespace rondo;
@@ -256,6 +257,31 @@ TEST(Batches, ARunThatIsResumedRepeatsThem) {
   for (size_t i = 0; i < 6; ++i)
     EXPECT_NE(lines[i].find(", order "), std::string::npos) << lines[i];
   EXPECT_NE(lines[6].find("held-out loss"), std::string::npos);
+}
+
+TEST(Batches, TracesAndLogsHaveTrueSizes) {
+  const BatchExecutable executable;
+  const TemporaryFolder data;
+  for (size_t length : {2, 4, 6, 7, 12})
+    std::ofstream(data.of(std::to_string(length)))
+        << std::string(length, static_cast<char>('a' + length));
+  const TemporaryFile trace, log;
+  const Outcome outcome =
+      run(*executable.program,
+          {"--data", data.path, "--held-out", "0", "--iterations", "6",
+           "--trace", trace.path, "--json-log", log.path, "--quiet"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  // 64 bytes for each token of a row.
+  std::set<int64_t> sizes;
+  const std::string text = trace.read(), key = "\"bytes\":";
+  for (size_t at = text.find(key); at != std::string::npos;
+       at = text.find(key, at + 1))
+    sizes.insert(std::atoll(text.c_str() + at + key.size()));
+  EXPECT_GT(sizes.size(), 1u);
+  for (int64_t bytes : sizes)
+    EXPECT_TRUE(bytes % 64 == 0 && bytes <= 64 * rowTokens) << bytes;
+  EXPECT_NE(log.read().find("\"order\":["), std::string::npos);
+  EXPECT_NE(log.read().find("\"predicted_ns\":"), std::string::npos);
 }
 
 TEST(Batches, ProcessesGetThemFromTheFirst) {
