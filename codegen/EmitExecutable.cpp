@@ -3,6 +3,7 @@
 
 #include "codegen/EmitExecutable.h"
 
+#include "codegen/BatchLimits.h"
 #include "codegen/EmitFunctions.h"
 #include "codegen/EmitTables.h"
 #include "codegen/Predict.h"
@@ -330,36 +331,6 @@ void Emitter::describeSizes() {
   }
 }
 
-/// The limits of the batches of a plan that states them.
-static std::optional<BatchLimitsText> limitsOf(pipe::PlanOp plan,
-                                               const Problem &problem) {
-  pipe::TokensAttr tokens = plan.getTokensAttr();
-  if (!tokens)
-    return std::nullopt;
-  BatchLimitsText limits;
-  limits.rowTokens = tokens.getMost();
-  limits.documentTokens = plan.getMostOfDocument();
-  limits.inFlightTokens = tokens.getInFlight();
-  limits.microbatches = problem.microbatches;
-  limits.activationBytes = problem.memoryCaps;
-  limits.workNs.resize(problem.costs.size());
-  const pipe::StageFigures figures(plan);
-  // Stages of such plans have one replica.
-  for (auto [replica, stage] : llvm::enumerate(plan.getStages())) {
-    auto at = [&, replica = replica](ActionKind kind) -> AffineCost & {
-      return limits.workNs[replica * numCostColumns + costColumn(kind)];
-    };
-    const std::vector<AffineCost> costs = figures.rowCosts(stage);
-    at(ActionKind::Forward) = costs[0];
-    at(ActionKind::InputGrad) = costs[1];
-    at(ActionKind::WeightGrad) = costs[2];
-    at(ActionKind::Recompute) = costs[3];
-    at(ActionKind::Step).fixed =
-        problem.cost(static_cast<int32_t>(replica), ActionKind::Step).ns;
-  }
-  return limits;
-}
-
 /// Micro-batches with the same layers and buffers have one size.
 void Emitter::describeUneven(Member &member) {
   pipe::PlanOp plan = member.plan;
@@ -367,7 +338,7 @@ void Emitter::describeUneven(Member &member) {
   const std::vector<std::vector<ReplicaBuffers>> buffers =
       pipe::buffersByMicrobatch(plan);
   uneven.emplace();
-  uneven->limits = limitsOf(plan, member.problem());
+  uneven->limits = batchLimitsOf(plan, member.problem());
   // The layers of each size, as text.
   std::vector<std::string> known;
   for (int64_t i = 0; i < int64_t(plan.getMicrobatches()); ++i) {
