@@ -43,6 +43,8 @@ struct Member {
   const PlanFigures *figures = nullptr;
   /// Index into Emitter::sizes.
   int32_t sizes = 0;
+  /// Index into Emitter::uneven; -1: micro-batches are equal.
+  int32_t uneven = -1;
 };
 
 /// A program, expanded, with its text in the tables.
@@ -90,8 +92,8 @@ private:
   /// Named as in the first plan.
   std::vector<StageText> stages;
   std::vector<SizesText> sizes;
-  /// Set if micro-batches differ; there is then one member.
-  std::optional<UnevenText> uneven;
+  /// One entry per plan whose micro-batches differ.
+  std::vector<UnevenText> uneven;
   std::vector<EmittedProgram> programs;
 };
 
@@ -113,14 +115,16 @@ LogicalResult Emitter::describeOverlap(Member &member, pipe::ProgramOp program,
   return success();
 }
 
-/// All schedules with the same micro-batches share the reference and the
-/// evaluation.
+/// All schedules with the same micro-batches share the evaluation and, if they
+/// add gradients in the same order, the reference.
 bool Emitter::isThere(const EmittedProgram &emitted) const {
   return emitted.text.kind != runtime::ProgramKind::Pipeline &&
          llvm::any_of(programs, [&](const EmittedProgram &other) {
            return other.text.kind == emitted.text.kind &&
                   other.text.microbatches == emitted.text.microbatches &&
-                  other.text.sizes == emitted.text.sizes;
+                  other.text.sizes == emitted.text.sizes &&
+                  other.text.uneven == emitted.text.uneven &&
+                  other.text.sumOrder == emitted.text.sumOrder;
          });
 }
 
@@ -144,6 +148,14 @@ LogicalResult Emitter::findPrograms(Member &member) {
   return success();
 }
 
+/// Empty: by index.
+static std::vector<int32_t> sumOrderOf(pipe::ScheduleOp schedule) {
+  const auto order = schedule.getOrder();
+  if (!order || llvm::is_sorted(*order))
+    return {};
+  return {order->begin(), order->end()};
+}
+
 LogicalResult Emitter::describePrograms(Member &member) {
   for (pipe::ProgramOp op : member.ops) {
     EmittedProgram emitted;
@@ -157,7 +169,9 @@ LogicalResult Emitter::describePrograms(Member &member) {
     emitted.text.microbatches = member.problem().microbatchesEach();
     emitted.text.sizes = member.sizes;
     emitted.text.samples = sizes[member.sizes].samples;
-    emitted.text.isUneven = uneven.has_value();
+    emitted.text.uneven = member.uneven;
+    if (emitted.text.kind != runtime::ProgramKind::Evaluation)
+      emitted.text.sumOrder = sumOrderOf(member.schedule);
     emitted.text.accumulatesInIndexOrder =
         !isPipeline || member.schedule.accumulatesInStatedOrder();
     if (isThere(emitted))
@@ -186,24 +200,26 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
-/// Micro-batches that differ run on CPUs, one schedule at a time.
-static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
-                                 bool isAlone) {
+/// Programs that draw documents are for CPUs, and so are bodies of custom
+/// layers that take rows of documents.
+static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan) {
   auto refuse = [&](const Twine &why) {
     InFlightDiagnostic error = schedule.emitError()
                                << "the micro-batches of plan @"
-                               << plan.getSymName() << " differ, " << why;
+                               << plan.getSymName() << " " << why;
     error.attachNote(plan.getLoc())
         << "plan @" << plan.getSymName() << " is here";
     return error;
   };
-  if (plan.getTargetKind() != pipe::Target::Cpu)
-    return refuse("which programs for GPUs cannot do yet: compile it with "
-                  "--target cpu");
-  if (!isAlone)
-    return refuse("which executables of several schedules cannot do yet: "
-                  "compile @" +
-                  schedule.getSymName() + " alone, without --adaptive");
+  if (plan.getTokensAttr() && plan.getTargetKind() != pipe::Target::Cpu)
+    return refuse("are drawn, which programs for GPUs cannot do yet: compile "
+                  "it with --target cpu");
+  if (plan.getDocumentsAttr() && plan.getTargetKind() != pipe::Target::Cpu)
+    for (pipe::LayerOp layer : plan.lookupModel().getLayers())
+      if (layer.getCustomAttr())
+        return refuse("differ, which custom layers like @" +
+                      layer.getSymName() +
+                      " cannot do on GPUs yet: compile it with --target=cpu");
   return success();
 }
 
@@ -217,16 +233,15 @@ LogicalResult Emitter::expandAll() {
       return failure();
     if (member.checked->fault())
       return member.checked->emitFault();
-    const bool isAlone = members.size() == 1 && !executable.isAdaptive;
     if (member.plan.isUneven() &&
-        failed(checkUneven(member.schedule, member.plan, isAlone)))
+        failed(checkUneven(member.schedule, member.plan)))
       return failure();
-    if (member.schedule.getOrder() && !isAlone)
+    if (member.schedule.getOrder() && executable.isAdaptive)
       return member.schedule.emitError()
              << "schedule @" << member.schedule.getSymName()
-             << " lists the order of its sums in accumulate([...]), and "
-                "executables of several schedules have one reference: compile "
-                "it alone";
+             << " lists the order of its sums in accumulate([...]), and an "
+                "adaptive executable finds schedules that add by index: "
+                "compile it without --adaptive";
     member.figures =
         &analyses.getChildAnalysis<pipe::ScheduleFigures>(member.schedule)
              .figures();
@@ -273,8 +288,9 @@ LogicalResult Emitter::expandAll() {
   return success();
 }
 
-/// `pipeline`, then `pipeline_1` for the next of that kind. With several
-/// micro-batch counts, references are named after theirs: `sequential 8x4`.
+/// `pipeline`, then `pipeline_1` for the next of that kind. Of several,
+/// references are named after their micro-batches and the order of their sums:
+/// `sequential 8x4`, `sequential 4x1 in order 2,0,3,1`.
 void Emitter::nameSpaces() {
   int count[3] = {};
   for (const EmittedProgram &emitted : programs)
@@ -290,6 +306,14 @@ void Emitter::nameSpaces() {
     if (text.kind != runtime::ProgramKind::Pipeline && count[kind] > 1)
       text.name += " " + std::to_string(text.microbatches) + "x" +
                    std::to_string(text.samples);
+    if (text.kind != runtime::ProgramKind::Pipeline && count[kind] > 1 &&
+        !text.sumOrder.empty())
+      text.name +=
+          " in order " + llvm::join(llvm::map_range(text.sumOrder,
+                                                    [](int32_t i) {
+                                                      return std::to_string(i);
+                                                    }),
+                                    ",");
   }
 }
 
@@ -326,7 +350,14 @@ void Emitter::describeSizes() {
     member.sizes = static_cast<int32_t>(same - sizes.begin());
     if (same == sizes.end())
       sizes.push_back(std::move(own));
-    if (plan.isUneven())
+    if (!plan.isUneven())
+      continue;
+    const auto like = llvm::find_if(members, [&](const Member &other) {
+      return other.plan == plan && other.uneven >= 0;
+    });
+    if (like != members.end())
+      member.uneven = like->uneven;
+    else
       describeUneven(member);
   }
 }
@@ -337,8 +368,9 @@ void Emitter::describeUneven(Member &member) {
   const SizesText base = sizes[member.sizes];
   const std::vector<std::vector<ReplicaBuffers>> buffers =
       pipe::buffersByMicrobatch(plan);
-  uneven.emplace();
-  uneven->limits = batchLimitsOf(plan, member.problem());
+  member.uneven = static_cast<int32_t>(uneven.size());
+  UnevenText &text = uneven.emplace_back();
+  text.limits = batchLimitsOf(plan, member.problem());
   // The layers of each size, as text.
   std::vector<std::string> known;
   for (int64_t i = 0; i < int64_t(plan.getMicrobatches()); ++i) {
@@ -346,16 +378,16 @@ void Emitter::describeUneven(Member &member) {
     own.layers = pipe::describeLayers(plan, i);
     if (!buffers.empty())
       own.buffers = buffers[i];
-    const std::string text = layerTable(own.layers, 0) + shareTable(own, 0);
-    const auto same = llvm::find(known, text);
-    uneven->sizeOf.push_back(static_cast<int32_t>(same - known.begin()));
+    const std::string tables = layerTable(own.layers, 0) + shareTable(own, 0);
+    const auto same = llvm::find(known, tables);
+    text.sizeOf.push_back(static_cast<int32_t>(same - known.begin()));
     if (same == known.end()) {
-      known.push_back(text);
-      uneven->tables.push_back(static_cast<int32_t>(sizes.size()));
+      known.push_back(tables);
+      text.tables.push_back(static_cast<int32_t>(sizes.size()));
       sizes.push_back(std::move(own));
     }
     if (plan.hasDocuments())
-      uneven->documents.push_back(plan.getDocumentsOf(i).vec());
+      text.documents.push_back(plan.getDocumentsOf(i).vec());
   }
 }
 
@@ -407,13 +439,17 @@ std::vector<std::string> Emitter::extras() const {
   };
   // Texts are continued in samples.
   const bool hasHead =
-      !uneven && llvm::any_of(layers, [&](const runtime::LayerDesc &layer) {
+      uneven.empty() &&
+      llvm::any_of(layers, [&](const runtime::LayerDesc &layer) {
         return !isCustom(layer) &&
                runtime::dataOf(layer) == runtime::LayerData::Targets;
       });
   const bool isAdaptive = executable.isAdaptive;
+  const bool drawsDocuments = !uneven.empty() && uneven.front().limits;
   return {nameIf(isAdaptive, "scheduleSearch"),
-          nameIf(isAdaptive || members.size() > 1, "adaptiveRuns"),
+          // It estimates with one time for each task of a stage.
+          nameIf(isAdaptive || (members.size() > 1 && uneven.empty()),
+                 "adaptiveRuns"),
           nameIf(isAdaptive || executable.imposesLinks, "linkEmulation"),
           nameIf(llvm::any_of(layers, isCustom), "bodyCheck"),
           nameIf(hasHead, "textGeneration"),
@@ -422,8 +458,8 @@ std::vector<std::string> Emitter::extras() const {
                                 return member.checked->order().hasCopies();
                               }),
                  isOnGpus() ? "activationCopiesOfGpus" : "activationCopies"),
-          nameIf(uneven && uneven->limits, "batchSearch"),
-          nameIf(uneven && uneven->limits, "batchRuns")};
+          nameIf(drawsDocuments, "batchSearch"),
+          nameIf(drawsDocuments, "batchRuns")};
 }
 
 LogicalResult Emitter::run(llvm::raw_ostream &os) {
@@ -443,8 +479,8 @@ LogicalResult Emitter::run(llvm::raw_ostream &os) {
     os << layerTable(each.layers, number) << "\n"
        << shareTable(each, number) << "\n"
        << edgeTable(members.front().problem(), stages, each, number) << "\n";
-  if (uneven)
-    os << unevenTable(*uneven, !members.front().problem().edges.empty())
+  for (auto [number, each] : llvm::enumerate(uneven))
+    os << unevenTable(each, !members.front().problem().edges.empty(), number)
        << "\n";
   os << stageTable(stages) << "\n"
      << replicaTable(members.front().problem().replicas) << "\n";

@@ -144,33 +144,39 @@ std::string rondo::codegen::edgeTable(const Problem &problem,
   return text;
 }
 
-std::string rondo::codegen::unevenTable(const UnevenText &uneven,
-                                        bool hasEdges) {
+std::string rondo::codegen::unevenTable(const UnevenText &uneven, bool hasEdges,
+                                        int32_t number) {
   std::string text;
   llvm::raw_string_ostream os(text);
+  const std::string sizes = tableName("sizes", number),
+                    sizeOf = tableName("size_of", number),
+                    starts = tableName("starts", number) + "_",
+                    documents = tableName("documents", number);
   os << "// Layers, shares and edges of micro-batches of each size\n"
-        "constexpr MicrobatchDesc sizes[] = {\n";
-  for (int32_t number : uneven.tables)
-    os << "    {" << tableName("layers", number) << ", "
-       << tableName("shares", number) << ", "
-       << (hasEdges ? tableName("edges", number) : "nullptr") << "},\n";
+        "constexpr MicrobatchDesc "
+     << sizes << "[] = {\n";
+  for (int32_t tables : uneven.tables)
+    os << "    {" << tableName("layers", tables) << ", "
+       << tableName("shares", tables) << ", "
+       << (hasEdges ? tableName("edges", tables) : "nullptr") << "},\n";
   os << "};\n// The size of each micro-batch\n";
-  writeArray(os, "int32_t", "size_of", uneven.sizeOf);
+  writeArray(os, "int32_t", sizeOf, uneven.sizeOf);
   for (auto [i, lengths] : llvm::enumerate(uneven.documents)) {
-    std::vector<int64_t> starts(1, 0);
+    std::vector<int64_t> begins(1, 0);
     for (int64_t length : lengths)
-      starts.push_back(starts.back() + length);
-    writeArray(os, "int32_t", "starts_" + std::to_string(i), starts);
+      begins.push_back(begins.back() + length);
+    writeArray(os, "int32_t", starts + std::to_string(i), begins);
   }
   if (!uneven.documents.empty()) {
     os << "// Documents of each micro-batch, their starts, and its part of the "
           "loss\n"
-          "constexpr DocumentsDesc documents[] = {\n";
+          "constexpr DocumentsDesc "
+       << documents << "[] = {\n";
     int64_t all = 0;
     for (const std::vector<int64_t> &lengths : uneven.documents)
       all = std::accumulate(lengths.begin(), lengths.end(), all);
     for (auto [i, lengths] : llvm::enumerate(uneven.documents))
-      os << "    {" << lengths.size() << ", starts_" << i << ", "
+      os << "    {" << lengths.size() << ", " << starts << i << ", "
          << realText(runtime::rowShare(
                 std::accumulate(lengths.begin(), lengths.end(), int64_t(0)),
                 all))
@@ -179,9 +185,9 @@ std::string rondo::codegen::unevenTable(const UnevenText &uneven,
   }
   if (uneven.limits)
     os << batchLimitsTable(*uneven.limits);
-  os << "constexpr UnevenDesc uneven = {" << uneven.tables.size()
-     << ", sizes, size_of, "
-     << (uneven.documents.empty() ? "nullptr" : "documents") << ", checkUneven"
+  os << "constexpr UnevenDesc " << tableName("uneven", number) << " = {"
+     << uneven.tables.size() << ", " << sizes << ", " << sizeOf << ", "
+     << (uneven.documents.empty() ? "nullptr" : documents) << ", checkUneven"
      << (uneven.limits ? ", &limits" : "") << "};\n";
   return text;
 }
@@ -298,6 +304,8 @@ std::string rondo::codegen::programTables(
     writeArray(os, "int32_t", "resident", resident);
   }
   writeArray(os, "int32_t", "rank_of_replica", program.rankOfReplica);
+  if (!program.sumOrder.empty())
+    writeArray(os, "int32_t", "sum_order", program.sumOrder);
   if (!program.peakMemoryBytes.empty())
     writeArray(os, "int64_t", "peak_memory_bytes", program.peakMemoryBytes);
   if (program.kind == runtime::ProgramKind::Pipeline)
@@ -360,7 +368,8 @@ static std::string tailOf(const ProgramText &program, const Problem &problem,
       program.overlap ? "&" + in + "overlap" : "",
       !residencyOf(program, problem).empty() ? in + "resident" : "",
       program.program->order.hasCopies() ? in + "copies" : "",
-      program.isUneven ? "&uneven" : ""};
+      program.uneven >= 0 ? "&" + tableName("uneven", program.uneven) : "",
+      !program.sumOrder.empty() ? in + "sum_order" : ""};
   std::string tail, pending;
   for (const std::string &field : fields) {
     pending += ", " + (field.empty() ? std::string("nullptr") : field);

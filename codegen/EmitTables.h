@@ -76,8 +76,10 @@ struct ProgramText {
   std::vector<int64_t> peakMemoryBytes;
   /// Set if iterations overlap.
   std::optional<OverlapText> overlap;
-  /// Whether it reads unevenTable().
-  bool isUneven = false;
+  /// The number of its unevenTable(); -1: micro-batches are equal.
+  int32_t uneven = -1;
+  /// The order in which gradients are added; empty: by index.
+  std::vector<int32_t> sumOrder;
 };
 
 /// Text after the include of the header: a check that its version is the one
@@ -96,9 +98,10 @@ std::string shareTable(const SizesText &text, int32_t sizes);
 std::string edgeTable(const Problem &problem, llvm::ArrayRef<StageText> stages,
                       const SizesText &text, int32_t sizes);
 
-/// The table of micro-batches that differ, which all programs of an executable
-/// read.
-std::string unevenTable(const UnevenText &uneven, bool hasEdges);
+/// A table of micro-batches that differ; `number` numbers those of an
+/// executable.
+std::string unevenTable(const UnevenText &uneven, bool hasEdges,
+                        int32_t number);
 
 /// Pools, slots, places, collectives and ranks of a program. `functions`
 /// covers every rank of the program.

@@ -407,14 +407,16 @@ std::vector<std::vector<ReplicaBuffers>>
 rondo::pipe::buffersByMicrobatch(PlanOp plan) {
   std::vector<std::vector<ReplicaBuffers>> result;
   const std::vector<ReplicaBuffers> most = replicaBuffers(plan);
-  for (auto [replica, stage] : llvm::enumerate(plan.getStages())) {
+  size_t first = 0;
+  for (StageOp stage : plan.getStages()) {
     const std::vector<ReplicaBuffers> own = stage.buffersByMicrobatch();
-    if (own.empty())
-      continue;
-    // Stages of such plans have one replica.
-    result.resize(own.size(), most);
-    for (auto [buffers, each] : llvm::zip_equal(result, own))
-      buffers[replica] = each;
+    const size_t replicas = stage.getRanks().size(),
+                 count = own.size() / replicas;
+    if (!own.empty())
+      result.resize(count, most);
+    for (auto [k, buffers] : llvm::enumerate(own))
+      result[k % count][first + k / count] = buffers;
+    first += replicas;
   }
   return result;
 }

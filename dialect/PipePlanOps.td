@@ -113,8 +113,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     the order of the list. With `round_robin`, the replicas take whole micro-batches in
     turn instead: of r replicas, the first takes micro-batches 0, r, 2r and so on.
     `buffers` are then listed by replica, while `costs` are for all samples on the
-    first of the ranks. If micro-batches differ, a stage has one replica, and
-    `buffers` may be listed by micro-batch.
+    first of the ranks. If micro-batches differ, replicas are `round_robin`, and
+    `buffers` may be listed by replica and, within each, by micro-batch.
 
     With `sharded`, each replica keeps a shard of the weights, gradients and
     optimizer state instead of all of them.
@@ -202,7 +202,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     /// Indexed by replica; empty if the stage does not state them. If
     /// micro-batches differ, the most bytes of any.
     std::vector<::rondo::ReplicaBuffers> buffersByReplica();
-    /// Indexed by micro-batch if these differ; otherwise empty.
+    /// Indexed by replica and, within each, by micro-batch, if these differ;
+    /// otherwise empty.
     std::vector<::rondo::ReplicaBuffers> buffersByMicrobatch();
     void setBuffersByReplica(::llvm::ArrayRef<BuffersAttr> buffers);
     /// `rank 2`, `ranks 2 and 3`.

@@ -103,6 +103,9 @@ mlir::LogicalResult verifyShares(StageOp stage, PlanOp plan, ModelOp model);
 /// Stages that recompute across stages are fed by those that recompute all of
 /// their layers, and both have one replica. The inputs are verified.
 mlir::LogicalResult verifyRecomputation(PlanOp plan);
+/// Advice to take whole micro-batches: `round_robin`, if there is one for each
+/// replica, and one rank.
+std::string adviceForWholeOnes(StageOp stage, PlanOp plan);
 /// Checks `documents` without the plan's model.
 mlir::LogicalResult verifyDocuments(PlanOp plan);
 /// Checks `tokens` without the plan's model.

@@ -150,9 +150,8 @@ LogicalResult rondo::pipe::verifyReplicas(StageOp stage) {
   }
   if (ArrayAttr buffers = stage.getBuffersAttr())
     if (buffers.size() != replicas &&
-        (replicas > 1 ||
-         int64_t(buffers.size()) !=
-             cast<PlanOp>(stage->getParentOp()).getMicrobatches()))
+        buffers.size() !=
+            replicas * cast<PlanOp>(stage->getParentOp()).getMicrobatches())
       return stage.emitError()
              << "stage @" << stage.getSymName() << " lists buffers of "
              << countOf(buffers.size(), "replica") << ", but it has "
@@ -171,9 +170,7 @@ static std::string nearlyEqual(ArrayRef<int64_t> ranks, int64_t samples) {
   return text + "]";
 }
 
-/// Advice to take whole micro-batches: `round_robin`, if there is one for each
-/// replica, and one rank.
-static std::string adviceForWholeOnes(StageOp stage, PlanOp plan) {
+std::string rondo::pipe::adviceForWholeOnes(StageOp stage, PlanOp plan) {
   const std::string start = stage.getSharded() && !stage.shardsMomentsAlone()
                                 ? "leave out `sharded` and "
                                 : "";
@@ -293,7 +290,8 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
                                         ModelOp model) {
   if (failed(verifyBodies(stage, plan, model)))
     return failure();
-  if (stage.getRoundRobin())
+  // Of micro-batches that differ, the plan reports replicas that share samples.
+  if (stage.getRoundRobin() || plan.isUneven())
     return success();
   const int64_t replicas = stage.getRanks().size();
   const int64_t samples = plan.getSamplesOfMicrobatch();

@@ -120,6 +120,9 @@ LogicalResult Comparer::run() {
                     stringifyEnum(first.getOptimizer()) + " and " +
                     stringifyEnum(other.getOptimizer()),
                 "write one optimizer(...) in both, or ");
+  if (first.getDocumentsAttr() != other.getDocumentsAttr())
+    return fail(first, other, "take different documents",
+                "write the same documents [[...]] in both, or ");
   const int64_t mine = first.getSamplesOfMicrobatch(),
                 theirs = other.getSamplesOfMicrobatch();
   // Micro-batches of timed layers have no size.
@@ -229,6 +232,15 @@ LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
                          " draws documents, and its program finds a schedule "
                          "for each batch: compile one schedule, without "
                          "--adaptive")
+                 .attachNote(plan.getLoc())
+             << "plan @" << plan.getSymName() << " is here";
+    if (getAdaptiveAttr() && plan.isUneven())
+      return schedule.emitError()
+                 .append("the micro-batches of plan @", plan.getSymName(),
+                         " differ, but an adaptive executable measures one "
+                         "time for each task of a stage: compile without "
+                         "--adaptive; --schedule takes several schedules, of "
+                         "which a run chooses")
                  .attachNote(plan.getLoc())
              << "plan @" << plan.getSymName() << " is here";
     if (!first)

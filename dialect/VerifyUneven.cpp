@@ -130,12 +130,16 @@ std::vector<ReplicaBuffers> StageOp::buffersByReplica() {
   if (ArrayAttr buffers = getBuffersAttr())
     for (auto one : buffers.getAsRange<BuffersAttr>())
       result.push_back(one.getBytes());
-  if (result.size() <= getRanks().size())
+  const size_t replicas = getRanks().size();
+  if (result.size() <= replicas)
     return result;
-  for (const ReplicaBuffers &other : result)
-    for (auto [most, bytes] : llvm::zip_equal(result.front(), other))
+  const size_t each = result.size() / replicas;
+  for (auto [k, other] : llvm::enumerate(result))
+    for (auto [most, bytes] : llvm::zip_equal(result[k / each * each], other))
       most = std::max(most, bytes);
-  result.resize(1);
+  for (size_t replica = 1; replica < replicas; ++replica)
+    result[replica] = result[replica * each];
+  result.resize(replicas);
   return result;
 }
 
@@ -291,25 +295,21 @@ static LogicalResult verifyEntries(Op op, StringRef what, Attr attr,
   return success();
 }
 
-/// Refuses features that micro-batches which differ do not support yet.
+/// Replicas take whole micro-batches: a share of samples is no share of tokens.
 static LogicalResult verifyUnevenStage(StageOp stage, PlanOp plan) {
-  auto refuse = [&](StringRef why, StringRef advice) {
+  auto refuse = [&](StringRef why, const Twine &advice) {
     return noteAt(stage.emitError()
                       << "the micro-batches of plan @" << plan.getSymName()
                       << " differ, but stage @" << stage.getSymName() << " "
-                      << why << ", which do not go together yet: " << advice,
+                      << why << ": " << advice,
                   plan, "plan");
   };
-  if (stage.getRoundRobin())
-    return refuse("assigns them round-robin", "put the stage on one rank");
-  if (stage.getSharded())
-    return refuse("is sharded",
-                  "leave out `sharded`, and put the stage on one rank");
-  if (stage.getRanks().size() > 1)
-    return refuse("divides them over several replicas",
-                  "put the stage on one rank");
+  if (stage.getRanks().size() > 1 && !stage.getRoundRobin())
+    return refuse("divides the samples of each over its replicas",
+                  adviceForWholeOnes(stage, plan));
   if (stage.getOffloadAttr())
-    return refuse("offloads", "leave out `offload`");
+    return refuse("offloads, which do not go together yet",
+                  "leave out `offload`");
   return success();
 }
 

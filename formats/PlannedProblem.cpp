@@ -60,7 +60,34 @@ static std::string whyNoCopies(const Problem &problem) {
   return "";
 }
 
+std::vector<Problem> rondo::problemsByMicrobatch(const Problem &problem) {
+  Problem even = problem;
+  even.unevenCosts.clear();
+  even.unevenBytes.clear();
+  std::vector<Problem> each(problem.isUneven() ? problem.microbatches : 1,
+                            even);
+  for (int64_t i = 0; problem.isUneven() && i < problem.microbatches; ++i) {
+    for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
+      for (const ActionTraits &traits : actionTable.rows)
+        if (traits.hasCost())
+          each[i].cost(replica, traits.kind) =
+              problem.cost(replica, traits.kind, i);
+    for (size_t e = 0; !problem.unevenBytes.empty() && e < even.edges.size();
+         ++e)
+      each[i].edges[e].bytes =
+          problem.unevenBytes[e * problem.microbatches + i];
+  }
+  return each;
+}
+
 std::string rondo::whyNoPlan(const Problem &problem) {
+  if (problem.isUneven()) {
+    const std::vector<Problem> each = problemsByMicrobatch(problem);
+    for (size_t i = 0; i < each.size(); ++i)
+      if (std::string why = whyNoPlan(each[i]); !why.empty())
+        return "micro-batch " + std::to_string(i) + ": " + why;
+    return "";
+  }
   if (problem.iterations > 1 || !problem.versions.empty())
     return "it spans iterations that may overlap, which a plan does not; "
            "`rondo search PLAN.mlir --iterations " +

@@ -84,13 +84,13 @@ def ResolveStages : Pass<"pipe-resolve-stages", "::mlir::ModuleOp"> {
 }
 
 def VerifyPartitioned : Pass<"pipe-verify-partitioned", "::mlir::ModuleOp"> {
-  let summary = "check the rules P1 to P5 of plans";
+  let summary = "check the rules P1 to P6 of plans";
   let description = [{
     The boundary after partitioning. Every layer of the model is in exactly one
     stage and stages are consecutive pieces in model order (P1); the problem that
     the plan states is sound: costs and sizes are known, not negative and within
     the ranges of the core (P3); a stage that feeds no other ends in a loss (P4);
-    sharded stages have state (P5).
+    sharded stages have state (P5); copies to the host are paired (P6).
     That every stage is on a rank of the cluster (P2) is checked wherever a plan
     is read. Changes nothing.
   }];
@@ -204,7 +204,7 @@ def ChooseCandidates : Pass<"pipe-choose-candidates", "::mlir::ModuleOp"> {
 }
 
 def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
-  let summary = "check the rules S1 to S8 of schedules";
+  let summary = "check the rules S1 to S12 of schedules";
   let description = [{
     The boundary after scheduling. Calls the rules of schedule/rules/Legality.h, the
     same ones that search and tools call: completeness (S1), placement (S2),
@@ -213,7 +213,8 @@ def VerifyScheduled : Pass<"pipe-verify-scheduled", "::mlir::ModuleOp"> {
     the conflicting operation. Without `accumulate(schedule_order)` the micro-batches of
     each stage's weight gradients must be in index order (S7). Where iterations
     overlap, the window that is checked proves runs of any length, and tasks must
-    find the versions that they read (S8). Changes nothing.
+    find the versions that they read (S8). Gathers of sharded stages (S9) and
+    copies to the host (S10 to S12) have rules of their own. Changes nothing.
   }];
   let dependentDialects = ["::rondo::pipe::PipeDialect"];
 }

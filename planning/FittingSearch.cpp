@@ -132,6 +132,7 @@ private:
   void judgeFamilies() {
     std::vector<FamilyChoice> choices = allFamilies();
     appendVariants(choices, search.problem);
+    appendCopies(choices, search.problem);
     sortQuickFirst(choices, search.problem);
     Portfolio families(
         search.problem, std::move(choices),

@@ -37,6 +37,9 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   const int64_t before = plan.getMicrobatches();
   if (before == after)
     return std::nullopt;
+  if (plan.isUneven())
+    return makeFault<FaultKind::PlanRefused>(
+        "its micro-batches differ, so their number is that of the lists");
   ModelOp model = plan.lookupModel();
   const IntegerAttr ofPlan = plan.getSamplesAttr();
   const int64_t samples =

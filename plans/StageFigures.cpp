@@ -269,8 +269,13 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
   SmallVector<BuffersAttr, 1> result;
   for (const std::vector<runtime::LayerDesc> &layers : layersOf)
     result.push_back(buffers(stage, layers).front());
+  // Its replicas take whole micro-batches, so their buffers are equal.
+  const size_t replicas = stage.getRanks().size();
   if (llvm::all_equal(result))
-    result.resize(1);
+    return SmallVector<BuffersAttr, 1>(replicas, result.front());
+  const SmallVector<BuffersAttr, 1> one = result;
+  for (size_t replica = 1; replica < replicas; ++replica)
+    llvm::append_range(result, one);
   return result;
 }
 

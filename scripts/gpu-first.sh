@@ -9,6 +9,7 @@
 #   tests       scripts/test-gpu.sh
 #   asynchronous  scripts/gpu-asynchronous.sh
 #   offload     scripts/gpu-offload.sh
+#   uneven      scripts/gpu-uneven.sh
 #   kernels     the time of each kernel and product and its lower bound
 #   124m        GPT-2 124M and PyTorch's: tokens per second, host time, MFU
 #   sanitizers  compute-sanitizer on the kernels' tests, where it is installed
@@ -24,13 +25,13 @@ export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$1
 shift
-[ $# -gt 0 ] || set -- tests asynchronous offload kernels 124m sanitizers 350m
+[ $# -gt 0 ] || set -- tests asynchronous offload uneven kernels 124m sanitizers 350m
 for part in "$@"; do
   case $part in
-  tests | asynchronous | offload | kernels | 124m | sanitizers | 350m) ;;
+  tests | asynchronous | offload | uneven | kernels | 124m | sanitizers | 350m) ;;
   *)
     echo "gpu-first: there is no part $part; parts are tests, asynchronous," \
-      "offload, kernels, 124m, sanitizers and 350m"
+      "offload, uneven, kernels, 124m, sanitizers and 350m"
     exit 2
     ;;
   esac
@@ -81,6 +82,7 @@ run() {
   tests) sh scripts/test-gpu.sh "$build" ;;
   asynchronous) sh scripts/gpu-asynchronous.sh "$build" ;;
   offload) sh scripts/gpu-offload.sh "$build" ;;
+  uneven) sh scripts/gpu-uneven.sh "$build" ;;
   kernels)
     echo 'GPT-2 124M:'
     timeout 120 "$build/bin/gpt-kernels" || return 1

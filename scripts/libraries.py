@@ -4,7 +4,7 @@
 
     scripts/libraries.py [--dot] [FOLDER]
 
-docs/architecture.md lists the libraries in order, in tables whose heading begins with
+docs/libraries.md lists the libraries in order, in tables whose heading begins with
 "library": `library` for the compiler's, "library of `X/`" for those of X. A file may
 include files of its own library and of libraries above it in its table. A third column
 names what else a library may use: LLVM, MLIR, and libraries of other tables. If X is a
@@ -19,7 +19,7 @@ import pathlib
 import re
 import sys
 
-PAGE = "docs/architecture.md"
+PAGE = "docs/libraries.md"
 SOURCES = {".h", ".cpp", ".cu", ".cuh", ".c", ".td"}
 
 Library = collections.namedtuple("Library", "path table rank sees")

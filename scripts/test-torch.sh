@@ -26,13 +26,13 @@ fail() {
 }
 
 wheel=$(ls "$build"/wheels/rondo_schedules-*linux*.whl) || fail "no wheel in $build/wheels: make wheel"
-if ! [ -e "$folder/installed" ]; then
+if ! [ -e "$folder/with-transformers" ]; then
   echo "installing PyTorch ${version:-up to 2.15} into $folder"
   rm -rf "$folder"
   python3 -m venv "$folder" || fail "the environment: python3-venv is needed"
-  "$python" -m pip install -q "torch$wanted" numpy "${wheel}[torch]" \
+  "$python" -m pip install -q "torch$wanted" numpy "transformers>=5" "${wheel}[torch]" \
     >"$folder/install.log" 2>&1 || fail "PyTorch: see $folder/install.log"
-  touch "$folder/installed"
+  touch "$folder/with-transformers"
 fi
 rm -rf "$folder/run"
 "$python" -m pip install -q --force-reinstall --no-deps "$wheel" \

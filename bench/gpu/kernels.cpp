@@ -104,6 +104,9 @@ struct Model {
     if (cudnn)
       table.row("attention forward, cuDNN", bytes, flops, o.layers,
                 [&] { run(withCudnn()); });
+    table.row(
+        "attention forward, documents", bytes, flops / documentsEach, 0,
+        [&] { attentionForward<Bf16>(own, inDocuments, wide, y, logSumExp); });
   }
   void attentionInputGrads(double bytes, double flops) {
     const Stream &own = clock.stream;
@@ -116,6 +119,10 @@ struct Model {
     if (cudnn)
       table.row("attention I, cuDNN", bytes, flops, o.layers,
                 [&] { run(withCudnn()); });
+    table.row("attention I, documents", bytes, flops / documentsEach, 0, [&] {
+      attentionInputGrad<Bf16>(own, inDocuments, wide, x, residual, logSumExp,
+                               y, scale);
+    });
   }
   Stream withCudnn() const {
     Stream stream = clock.stream;
@@ -209,7 +216,7 @@ struct Model {
                  wordRow = 2.0 * rows * padded,
                  flops = 2.0 * rows * hidden * padded;
     table.row("embedding forward", 2 * row, 0, 1, [&] {
-      embeddingForward<Bf16>(stream, rows, o.sequence, hidden, words, table1,
+      embeddingForward<Bf16>(stream, shape.documents, hidden, words, table1,
                              table1, savedWords, y);
     });
     Product product{};
@@ -249,8 +256,8 @@ struct Model {
               [&] { clock.gemms.multiply(stream, product, workspace); });
     table.row("embedding W", row + 8.0 * hidden * std::min(rows, o.vocab), 0, 1,
               [&] {
-                embeddingWeightGrad<Bf16>(stream, rows, o.sequence, hidden,
-                                          words, x, tableGrad, grads);
+                embeddingWeightGrad<Bf16>(stream, shape.documents, o.sequence,
+                                          hidden, words, x, tableGrad, grads);
               });
   }
 
@@ -287,6 +294,19 @@ struct Model {
     RONDO_CUDA(cudaMemcpy(words, host.data(), rows * sizeof(int32_t),
                           cudaMemcpyHostToDevice));
   }
+  void placeDocuments() {
+    std::vector<int32_t> starts;
+    for (int64_t d = 0; d <= documentsEach * o.batch; ++d)
+      starts.push_back(
+          static_cast<int32_t>(d * rows / (documentsEach * o.batch)));
+    auto *onDevice = allocate<int32_t>(static_cast<int64_t>(starts.size()));
+    RONDO_CUDA(cudaMemcpy(onDevice, starts.data(),
+                          starts.size() * sizeof(int32_t),
+                          cudaMemcpyHostToDevice));
+    inDocuments.documents = Documents(1, static_cast<int>(rows));
+    inDocuments.documents.starts = onDevice;
+    inDocuments.documents.count = static_cast<int>(starts.size()) - 1;
+  }
 
   static constexpr int64_t workspaceBytes = int64_t(32) << 20;
   Options o;
@@ -295,6 +315,10 @@ struct Model {
   /// `padded` words are multiplied, rows of logits are `stride` apart.
   int64_t rows, hidden, ffn, padded, stride;
   AttentionShape shape;
+  /// The tokens of all samples as one row, whose documents divide each sample:
+  /// a part of the pairs.
+  static constexpr int64_t documentsEach = 8;
+  AttentionShape inDocuments = shape;
   GemmWorkspace workspace;
   Linear<Bf16> linear;
   std::string whyNoCudnn;
@@ -369,6 +393,7 @@ int main(int argc, char **argv) {
     if (!model.whyNoCudnn.empty())
       std::printf("without cuDNN: %s\n", model.whyNoCudnn.c_str());
     model.allocateWords();
+    model.placeDocuments();
     model.block();
     model.ends();
     model.step();

@@ -26,7 +26,7 @@ static int64_t place(int64_t *end, int64_t count) {
 
 static places places_of(const rondo_layer *layer) {
   places p = {0};
-  p.rows = layer->batch * layer->sequence;
+  p.rows = layer->tokens;
   p.hidden = layer->hidden;
   p.width = layer->parameters[0];
   p.up = place(&p.weights, p.hidden * p.width);
@@ -150,4 +150,5 @@ RONDO_BODY(mlp) = {
     .cpu = {.forward = forward,
             .input_grad = input_grad,
             .weight_grad = weight_grad},
+    .takes_documents = 1,
 };

@@ -137,6 +137,8 @@ void exchange::renameToAscend(ExchangedSchedule &schedule,
   for (const auto &[pair, producers] : schedule.schedule.linkOrders)
     for (Action producer : producers)
       renamed.linkOrders[pair].push_back(rename(producer));
+  for (int32_t microbatch : schedule.schedule.accumulation)
+    renamed.accumulation.push_back(int32_t(newName[microbatch]));
   schedule.schedule = std::move(renamed);
   for (auto &[one, other] : schedule.overlap) {
     one = rename(one);

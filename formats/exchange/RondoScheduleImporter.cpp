@@ -85,6 +85,10 @@ Result<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
                 "; give the problem of the window, which --problem-output "
                 "writes with the schedule");
   fault = schedule.checkClip(result.problem);
+  bool isOrdered = false;
+  if (!fault)
+    fault =
+        schedule.readAccumulation(result.problem, result.schedule, isOrdered);
   if (!fault)
     fault = schedule.readRanks(result.problem, result.schedule);
   if (!fault)
@@ -94,6 +98,10 @@ Result<ExchangedSchedule> read(StringRef text, const ImportOptions &options,
   if (fault)
     return fail(describe(*fault));
   if (auto broken = checkSchedule(result.problem, result.schedule))
+    return fail(describe(*broken, result.problem));
+  if (auto broken = isOrdered
+                        ? checkAccumulation(result.problem, result.schedule)
+                        : std::nullopt)
     return fail(describe(*broken, result.problem));
   if ((fault = schedule.readOverlap(result.problem, result.schedule,
                                     &result.overlap)))

@@ -34,14 +34,19 @@ static Result<Problem> readBatch(llvm::json::Object problem, StringRef line,
   return readProblem(text);
 }
 
+bool statesSizes(StringRef problem) {
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(problem);
+  if (parsed)
+    return parsed->getAsObject()->getArray("sizes");
+  llvm::consumeError(parsed.takeError());
+  return false;
+}
+
 Result<std::vector<Problem>> readBatches(StringRef problem, StringRef batches) {
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(problem);
   if (!parsed)
     return TextFault(llvm::toString(parsed.takeError()));
   const llvm::json::Object &layers = *parsed->getAsObject();
-  if (!layers.getArray("sizes"))
-    return TextFault("the layers have no `sizes`: their costs do not depend on "
-                     "a batch");
   std::vector<Problem> problems;
   for (const Document &document : splitDocuments("batches.jsonl", batches)) {
     Result<Problem> batch =

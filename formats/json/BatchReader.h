@@ -12,9 +12,13 @@
 
 namespace rondo::json {
 
+/// Whether a rondo-problem has `sizes`. Precondition: readProblem() succeeds.
+bool statesSizes(llvm::StringRef problem);
+
 /// One problem for each line of `batches`, `{"sizes": [[...], ...]}`: the
 /// rondo-problem of `problem` with these micro-batches, named after the line.
-/// Precondition: readProblem(problem) succeeds. An error begins with the line.
+/// Precondition: readProblem(problem) succeeds, and it states sizes. An error
+/// begins with the line.
 Result<std::vector<Problem>> readBatches(llvm::StringRef problem,
                                          llvm::StringRef batches);
 

@@ -28,7 +28,8 @@ class Importer {
 public:
   Importer(OpBuilder &builder, const Problem &problem)
       : builder(builder), context(builder.getContext()),
-        loc(builder.getUnknownLoc()), problem(problem) {}
+        loc(builder.getUnknownLoc()), problem(problem),
+        byMicrobatch(problemsByMicrobatch(problem)) {}
 
   /// Why no plan can express this problem, found only once the plan is there;
   /// empty if the plan does.
@@ -75,6 +76,7 @@ private:
   MLIRContext *context;
   Location loc;
   const Problem &problem;
+  const std::vector<Problem> byMicrobatch;
   pipe::ClusterOp cluster;
   pipe::PlanOp plan;
 };
@@ -167,22 +169,22 @@ void Importer::writeModel() {
       pipe::ModelOp::create(builder, loc, name(problem.name + "_model"),
                             pipe::ArchitectureAttrInterface(), IntegerAttr());
   enter(model.getBody());
-  const std::vector<int64_t> outputBytes = outputBytesOf(problem);
   for (int32_t s = 0; s < problem.numStages(); ++s) {
-    const WholeCosts costs = wholeCosts(problem, s);
-    pipe::SyntheticCosts figures;
-    int64_t weightBytes = 0;
-    figures.forwardNs = costs.forwardNs;
-    figures.inputGradNs = costs.inputGradNs;
-    figures.weightGradNs = costs.weightGradNs;
-    figures.activationBytes = costs.activationBytes;
-    figures.inputGradFreesBytes = costs.freedBytes;
-    figures.outputBytes = outputBytes[s];
-    weightBytes = weightBytesOf(s);
-    figures.inputGradKeepsBytes = costs.keptBytes;
+    std::vector<pipe::SyntheticCosts> all;
+    for (const Problem &one : byMicrobatch) {
+      const WholeCosts costs = wholeCosts(one, s);
+      pipe::SyntheticCosts &figures = all.emplace_back();
+      figures.forwardNs = costs.forwardNs;
+      figures.inputGradNs = costs.inputGradNs;
+      figures.weightGradNs = costs.weightGradNs;
+      figures.activationBytes = costs.activationBytes;
+      figures.inputGradFreesBytes = costs.freedBytes;
+      figures.outputBytes = outputBytesOf(one)[s];
+      figures.inputGradKeepsBytes = costs.keptBytes;
+    }
     pipe::LayerOp::create(
         builder, loc, name("l" + Twine(s)),
-        pipe::SyntheticAttr::get(context, figures, weightBytes),
+        pipe::SyntheticAttr::get(context, all, weightBytesOf(s)),
         pipe::LayerCostsAttr());
   }
 }
@@ -190,17 +192,21 @@ void Importer::writeModel() {
 /// Null where they follow from the stage's layer, which has no step and keeps
 /// its activations.
 pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
-  const WholeCosts costs = wholeCosts(problem, stage);
   const std::optional<StageCopies> copies = wholeCopies(problem, stage);
-  if (costs.stepNs == 0 && !copies &&
+  if (wholeCosts(problem, stage).stepNs == 0 && !copies &&
       !problem.recomputes(problem.replicas.numberOf(stage)))
     return {};
-  return pipe::StageCostsAttr::get(
-      context, costs.forwardNs, costs.inputGradNs, costs.weightGradNs,
-      costs.activationBytes, costs.freedBytes, outputBytesOf(problem)[stage],
-      costs.stepNs, costs.recomputeNs, costs.recomputedBytes,
-      costs.checkpointBytes, costs.keptBytes, /*output_without_grad_bytes=*/0,
-      copies ? std::optional(copies->bytes) : std::nullopt);
+  std::vector<pipe::StageCosts> all;
+  for (const Problem &one : byMicrobatch) {
+    const WholeCosts costs = wholeCosts(one, stage);
+    all.push_back({costs.forwardNs, costs.inputGradNs, costs.weightGradNs,
+                   costs.activationBytes, costs.freedBytes,
+                   outputBytesOf(one)[stage], costs.stepNs, costs.recomputeNs,
+                   costs.recomputedBytes, costs.checkpointBytes,
+                   costs.keptBytes, /*outputWithoutGradBytes=*/0,
+                   copies ? std::optional(copies->bytes) : std::nullopt});
+  }
+  return pipe::StageCostsAttr::get(context, all);
 }
 
 /// Null if each of the stage's ranks keeps its whole state.

@@ -3,7 +3,7 @@
 //
 // The time and memory of a layer and of an iteration on groups of devices.
 // Times are seconds, of one micro-batch unless stated. Everything follows from
-// sizes, data sheets and Constants; nothing is measured here. docs/planning.md
+// sizes, data sheets and Constants; nothing is measured here. docs/groups.md
 // has the formulas, their sources, and how far they are from published runs.
 //
 //===----------------------------------------------------------------------===//

@@ -90,7 +90,9 @@ private:
   void noteHopeful(const PlanTrial &trial);
   void refine();
   void relieve(const PlanTrial &trial, bool offloads);
-  void offerCopies();
+  void offerCopies(ModelPlan plan);
+  /// The plans to refine.
+  std::vector<ModelPlan> bestPlans() const;
   const RecomputeCosts *costsOf(int64_t samples);
   /// Offers a plan, and then others that recompute what the one before lacks,
   /// as long as they may be faster than the best.
@@ -357,23 +359,26 @@ void Planner::relieve(const PlanTrial &trial, bool offloads) {
         {plan.samples, {relieved(kept).recomputes, offloads}, refinementEnd});
 }
 
-/// The best plans with copies in place of recomputation, and with both: layers
+/// A plan with copies in place of recomputation, and with both: layers
 /// recompute as far as copies do not suffice.
-void Planner::offerCopies() {
+void Planner::offerCopies(ModelPlan plan) {
+  if (!mayOffload() || options.recompute == RecomputeChoice::All ||
+      isOver(refinementEnd))
+    return;
+  plan.offloads = true;
+  plan.recomputes.assign(space.layers, false);
+  if (options.recompute == RecomputeChoice::Auto)
+    offerUntilFitting(std::move(plan));
+  else
+    offer(plan);
+}
+
+std::vector<ModelPlan> Planner::bestPlans() const {
   std::vector<ModelPlan> best;
   for (const PlanTrial &trial : result.plans)
     if (best.size() < maxRefined)
       best.push_back(trial.laid.plan);
-  for (ModelPlan &plan : best) {
-    if (isOver(refinementEnd))
-      return;
-    plan.offloads = true;
-    plan.recomputes.assign(space.layers, false);
-    if (options.recompute == RecomputeChoice::Auto)
-      offerUntilFitting(plan);
-    else
-      offer(plan);
-  }
+  return best;
 }
 
 const RecomputeCosts *Planner::costsOf(int64_t samples) {
@@ -420,11 +425,7 @@ void Planner::offerFittingChunks(const ModelPlan &plan) {
 }
 
 void Planner::refine() {
-  std::vector<ModelPlan> best;
-  for (const PlanTrial &trial : result.plans)
-    if (best.size() < maxRefined)
-      best.push_back(trial.laid.plan);
-  for (const ModelPlan &plan : best) {
+  for (const ModelPlan &plan : bestPlans()) {
     const Result<ChainProblem> chain =
         space.chain(plan.samples, {plan.recomputes, plan.offloads});
     for (int32_t chunks :
@@ -434,12 +435,16 @@ void Planner::refine() {
           return;
         if (isV && chunks != 2)
           continue;
-        if (const auto cut = inChunks(plan, *chain, {chunks, isV}))
-          offer(cut->plan);
+        const auto cut = inChunks(plan, *chain, {chunks, isV});
+        if (!cut)
+          continue;
+        // Chunks hold more than their groups: copies may make them fit.
+        if (const PlanTrial *trial = offer(cut->plan); !trial || !trial->fits())
+          offerCopies(cut->plan);
       }
   }
-  if (mayOffload() && options.recompute != RecomputeChoice::All)
-    offerCopies();
+  for (ModelPlan &plan : bestPlans())
+    offerCopies(std::move(plan));
   if (options.recompute != RecomputeChoice::Auto)
     return;
   std::vector<PlanTrial> heavy;

@@ -77,6 +77,23 @@ class Schedule:
     version: int = 1
     of: Problem | None = dataclasses.field(default=None, compare=False, repr=False)
 
+    def __str__(self) -> str:
+        """One line: its name, its time and how far that is from the bound, its memory."""
+        family = "searched" if self.search is not None else self.family
+        name = f"{self.name or family or 'schedule'} of {self.problem}"
+        if self.infeasible is not None:
+            return f"{name}: infeasible: {self.infeasible}"
+        parts = []
+        if self.makespan_ns is not None:
+            parts.append(_amount(self.makespan_ns, _TIMES))
+            if self.lower_bound_ns:
+                above = 100 * (self.makespan_ns / self.lower_bound_ns - 1)
+                parts.append(f"{above:.1f} % above the lower bound")
+        if self.peak_memory_bytes:
+            peak = max(self.peak_memory_bytes)
+            parts.append(f"peak memory {_amount(peak, _SIZES)}")
+        return f"{name}: {', '.join(parts) or f'{len(self.ranks)} ranks'}"
+
     def data_order(self) -> list[int]:
         """The micro-batches of the problem in the order of the last stage's forwards.
         If micro-batches differ, PyTorch and Megatron-LM take them in this order."""
@@ -149,6 +166,16 @@ class Schedule:
     def _repr_html_(self) -> str | None:
         """What a notebook shows; as text where the problem is not known."""
         return None if self.of is None else self.show()._repr_html_()
+
+
+_TIMES = [("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)]
+_SIZES = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1)]
+
+
+def _amount(number: int, units: list[tuple[str, int]]) -> str:
+    """With the largest unit of which there is a whole one, to four digits."""
+    name, size = next((u for u in units if number >= u[1]), units[-1])
+    return f"{number / size:.4g} {name}"
 
 
 class Timeline:

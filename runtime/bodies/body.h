@@ -75,9 +75,10 @@ struct LayerArgs {
   int64_t iteration;
   const int64_t *iterationOnDevice;
   void *runningWeights;
-  /// Of a row of documents, in every task: document k has the tokens from
-  /// documentStarts[k] to documentStarts[k + 1]; there are numDocuments + 1
-  /// starts. Null: each sample is a document, and a row is one.
+  /// Of a row of documents, in every task, in the device's memory: document k
+  /// has the tokens from documentStarts[k] to documentStarts[k + 1]; there are
+  /// numDocuments + 1 starts. Null: each sample is a document, and a row is
+  /// one.
   const int32_t *documentStarts;
   int32_t numDocuments;
 };

@@ -315,11 +315,20 @@ const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
   return find(executable, kind, [](const ProgramDesc &) { return true; });
 }
 
+/// Of two programs with as many micro-batches.
+static bool addInOneOrder(const ProgramDesc &one, const ProgramDesc &other) {
+  if (!one.sumOrder || !other.sumOrder)
+    return one.sumOrder == other.sumOrder;
+  return std::equal(one.sumOrder, one.sumOrder + one.microbatches,
+                    other.sumOrder);
+}
+
 const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
                                                ProgramKind kind,
                                                const ProgramDesc &like) {
   return find(executable, kind, [&](const ProgramDesc &program) {
     return program.microbatches == like.microbatches &&
-           program.samples == like.samples;
+           program.samples == like.samples &&
+           (kind != ProgramKind::Sequential || addInOneOrder(program, like));
   });
 }

@@ -25,6 +25,9 @@ RunningRank::RunningRank(const RankContext &context,
       messages(context, *this), copies(context, messages, links),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
+  for (int32_t i = 0; i < program.microbatches; ++i)
+    if (const DocumentsDesc *row = documentsOf(program, i))
+      documentStarts.push_back(device.toDevice(row->starts, row->count + 1));
   for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
     if (program.rankOfReplica[h] == me)
       addReplica(h);

@@ -225,7 +225,7 @@ private:
   void setTime(const LocalReplica &replica, LayerArgs &args,
                int64_t microbatch) const {
     if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
-      args.documentStarts = documents->starts;
+      args.documentStarts = documentStarts[microbatch].get();
       args.numDocuments = documents->count;
       args.lossScale = documents->lossShare;
     }
@@ -316,6 +316,9 @@ private:
   Span span;
   /// The tables of the program or of the pipeline that it emulates; null: none.
   const OverlapDesc *overlap = nullptr;
+  /// Indexed by micro-batch: the starts of its documents in the device's
+  /// memory.
+  std::vector<std::shared_ptr<const int32_t>> documentStarts;
   /// Memory in which a reference moves weights back.
   std::unique_ptr<Arena> movedWeights;
   int64_t variant = 0;

@@ -15,19 +15,33 @@
 
 namespace rondo::runtime {
 
-/// Bytes that a place must have for micro-batches of one size.
+/// Bytes that a place must have for micro-batches of one size. The buffers of a
+/// replica with several edges have a place for each.
 static int64_t neededBytes(const Executable &exe, const MicrobatchDesc &size,
                            int32_t place) {
-  int64_t bytes = 0;
-  if (place < exe.numReplicas * numBuffers)
-    bytes = size.shares[place / numBuffers].bytes[place % numBuffers];
+  int64_t bytes = -1;
   for (int32_t e = 0; e < exe.numEdges; ++e)
     for (auto [other, offset] :
          {std::pair(size.edges[e].sent, size.edges[e].sentOffset),
           std::pair(size.edges[e].received, size.edges[e].receivedOffset)})
       if (other == place)
         bytes = std::max(bytes, offset + size.edges[e].bytes);
+  if (bytes < 0 && place < exe.numReplicas * numBuffers)
+    return size.shares[place / numBuffers].bytes[place % numBuffers];
   return bytes;
+}
+
+/// Whether the replica that has a place takes a micro-batch.
+static bool isUsed(const Executable &exe, const ProgramDesc &program,
+                   int32_t place, int32_t microbatch) {
+  int32_t replica = place / numBuffers;
+  for (int32_t e = 0; place >= exe.numReplicas * numBuffers && e < exe.numEdges;
+       ++e)
+    if (const EdgeDesc &edge = program.edges[e];
+        edge.sent == place || edge.received == place)
+      replica = edge.sent == place ? edge.from : edge.to;
+  return replica >= exe.numReplicas ||
+         takes(program.shares[replica], microbatch);
 }
 
 /// Whether documents make up a row of the layer, which has room for each.
@@ -56,11 +70,12 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
            std::to_string(uneven.numSizes));
   for (int32_t l = 0; uneven.documents && l < exe.numLayers; ++l)
     if (const LayerDesc &layer = exe.layers[l];
-        layer.kind == LayerKind::Custom && !layer.custom.body->takes_documents)
+        layer.kind == LayerKind::Custom &&
+        (layer.target != Target::Cpu || !layer.custom.body->takes_documents))
       fail("body '" + std::string(layer.custom.name) + "' of layer '" +
            layer.name +
            "' does not take rows of documents: use a body with "
-           "takes_documents, or a plan without documents");
+           "takes_documents on a CPU, or a plan without documents");
   for (int32_t i = 0; uneven.documents && i < program.microbatches; ++i)
     for (int32_t l = 0; l < exe.numLayers; ++l)
       if (const LayerDesc &layer = uneven.sizes[uneven.sizeOf[i]].layers[l];
@@ -74,6 +89,8 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
       continue;
     const PoolDesc &pool = program.pools[place.pool];
     for (int32_t i = 0; i < program.microbatches; ++i) {
+      if (!isUsed(exe, program, p, i))
+        continue;
       const int32_t span = place.spans[i];
       const int64_t needed =
           neededBytes(exe, uneven.sizes[uneven.sizeOf[i]], p);

@@ -19,11 +19,9 @@ namespace rondo::runtime {
 /// Whether the layer computes rows of documents, of any number of tokens.
 /// Synthetic layers compute nothing.
 constexpr bool takesDocuments(const LayerDesc &layer) {
-  if (layer.kind == LayerKind::Synthetic)
-    return true;
-  if (layer.target != Target::Cpu || layer.custom.numStreams > 0)
-    return false;
-  return layer.kind != LayerKind::Custom || layer.custom.takesDocuments;
+  return layer.kind != LayerKind::Custom ||
+         (layer.target == Target::Cpu && layer.custom.numStreams == 0 &&
+          layer.custom.takesDocuments);
 }
 
 /// `layer`, which has `batch` samples of `sequence` tokens or another row, for

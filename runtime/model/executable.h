@@ -391,6 +391,9 @@ struct ProgramDesc {
   /// of one of the largest micro-batches, `shares` have the most bytes of any,
   /// and so do `edges`.
   const UnevenDesc *uneven = nullptr;
+  /// A permutation of the micro-batches: the order in which gradients of a
+  /// weight are added. Null: by index, if accumulatesInIndexOrder.
+  const int32_t *sumOrder = nullptr;
 };
 
 /// The size of a micro-batch, an index into UnevenDesc::sizes; 0 if all are

@@ -277,15 +277,16 @@ inline LayerFlops llamaBlockFlops(const LayerDesc &layer) {
 inline constexpr int64_t maxAttentionWorkspaceBytes = int64_t(1) << 30;
 
 /// Device memory, in bytes, that a rank needs in addition to its arena for
-/// cuDNN's attention of the layer; 0 if own kernels run. A rank's layers share
-/// it. The gradients of q, k and v, which cannot take their place at once, and
-/// what cuDNN 9.19 asks for on an H200: a matrix of sequence x sequence in bf16
-/// and a row of fp32 for each head. Other versions may ask for more or less.
+/// cuDNN's attention of the layer; 0 if own kernels run, as for rows of
+/// documents. A rank's layers share it. The gradients of q, k and v, which
+/// cannot take their place at once, and what cuDNN 9.19 asks for on an H200: a
+/// matrix of sequence x sequence in bf16 and a row of fp32 for each head. Other
+/// versions may ask for more or less.
 inline int64_t attentionMemoryBytes(const LayerDesc &layer) {
   const bool hasAttention =
       layer.kind == LayerKind::GptBlock || layer.kind == LayerKind::LlamaBlock;
   if (!hasAttention || layer.target != Target::Cuda ||
-      layer.dtype != DType::Bf16)
+      layer.dtype != DType::Bf16 || layer.rowTokens != 0)
     return 0;
   const bool isLlama = layer.kind == LayerKind::LlamaBlock;
   const int64_t width = isLlama ? headWidth(layer) : layer.hidden / layer.heads;

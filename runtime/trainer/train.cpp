@@ -190,6 +190,11 @@ static void checkAdapts(const Executable &exe, const Options &options,
     if (program->overlap)
       refuse("changes schedules between iterations, but those of '" +
              std::string(program->name) + "' overlap; run it with --adapt off");
+  if (programs.front()->uneven)
+    refuse("measures one time for each task of a stage, but the micro-batches "
+           "of '" +
+           std::string(programs.front()->name) +
+           "' differ; --schedule chooses one of the program's schedules");
   if (options.searches && !exe.extras.search)
     refuse("search needs a program that carries the search: compile it with "
            "--adaptive");

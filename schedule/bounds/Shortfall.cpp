@@ -9,6 +9,13 @@
 
 using namespace rondo;
 
+/// Whether a replica takes the micro-batch. If micro-batches are equal, the
+/// first stands for all.
+static bool takes(const Problem &problem, int32_t replica, int64_t microbatch) {
+  return problem.unevenCosts.empty() ||
+         problem.replicas[replica].takes(microbatch);
+}
+
 /// Bytes that I or B takes, whichever takes less.
 static int64_t takenByBackward(const Problem &problem, int32_t replica,
                                int64_t microbatch) {
@@ -44,6 +51,8 @@ static std::vector<int64_t> leastBytesOf(const Problem &problem,
                                          int64_t microbatch) {
   std::vector<int64_t> least(problem.numRanks()), again(problem.numRanks());
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    if (!takes(problem, replica, microbatch))
+      continue;
     const int32_t rank = problem.rankOf(replica);
     least[rank] +=
         problem.cost(replica, ActionKind::Forward, microbatch).acquireBytes;
@@ -65,6 +74,8 @@ static std::vector<int64_t> neededBytesOf(const Problem &problem,
   // A replica still holds the bytes of F when its R takes its own, except for
   // those on the host.
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
+    if (!takes(problem, replica, microbatch))
+      continue;
     int64_t &bytes = needed[problem.rankOf(replica)];
     const Cost &again =
         problem.cost(replica, ActionKind::Recompute, microbatch);

@@ -145,8 +145,9 @@ private:
   /// the greatest common divisor of all bytes.
   int64_t levels(const std::vector<int64_t> &peaks) const {
     int64_t unit = 0;
-    for (const Cost &cost : problem.costs)
-      unit = std::gcd(std::gcd(unit, cost.acquireBytes), cost.releaseBytes);
+    for (const auto *costs : {&problem.costs, &problem.unevenCosts})
+      for (const Cost &cost : *costs)
+        unit = std::gcd(std::gcd(unit, cost.acquireBytes), cost.releaseBytes);
     if (unit == 0)
       return 1;
     const std::vector<int64_t> least = neededActivationBytes(problem);

@@ -5,7 +5,7 @@
 // problems that are not kept: each row is the one that improves most on the
 // rows before it. `build/bench/search --only=presets --every=1` chooses a table
 // in the same way, on problems that it generates, and compares both:
-// docs/search.md.
+// docs/search-inside.md.
 //
 //===----------------------------------------------------------------------===//
 

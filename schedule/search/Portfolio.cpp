@@ -31,6 +31,16 @@ void rondo::appendVariants(std::vector<FamilyChoice> &choices,
     choices.push_back(std::move(choice));
 }
 
+void rondo::appendCopies(std::vector<FamilyChoice> &choices,
+                         const Problem &problem) {
+  if (!problem.hostMemory.hasCopies())
+    return;
+  for (size_t i = 0, count = choices.size(); i < count; ++i) {
+    choices.push_back(choices[i]);
+    choices.back().offload = OffloadOptions{OffloadOptions::Pairs::Fit, 0};
+  }
+}
+
 void rondo::sortQuickFirst(std::vector<FamilyChoice> &choices,
                            const Problem &problem) {
   std::stable_sort(choices.begin(), choices.end(),

@@ -14,31 +14,43 @@ Scenarios::Scenarios(const Problem &problem, const Robustness &robustness,
     : statistic(robustness.statistic), problems(robustness.samples, problem) {
   Random random(seed * 0x9e3779b97f4a7c15u + 77);
   // In millionths, so that all machines round the same way.
-  auto scaled = [&](int64_t ns) {
-    const int64_t width = int64_t(20000) * robustness.jitterPercent;
-    const int64_t factor = 1000000 - width / 2 + random.below(width + 1);
-    return ns / 1000000 * factor + ns % 1000000 * factor / 1000000;
+  const int64_t width = int64_t(20000) * robustness.jitterPercent;
+  auto scale = [](int64_t &ns, int64_t factor) {
+    ns = ns / 1000000 * factor + ns % 1000000 * factor / 1000000;
   };
+  constexpr ActionKind scaled[] = {ActionKind::Forward, ActionKind::InputGrad,
+                                   ActionKind::WeightGrad,
+                                   ActionKind::Recompute};
   for (Problem &sample : problems)
     for (int32_t s = 0; s < problem.numReplicas(); ++s) {
-      int64_t split = 0, sampled = 0;
-      for (ActionKind kind : {ActionKind::Forward, ActionKind::InputGrad,
-                              ActionKind::WeightGrad}) {
-        int64_t &ns = sample.cost(s, kind).ns;
-        const int64_t nominal = ns;
-        ns = scaled(ns);
-        if (kind != ActionKind::Forward) {
-          split += nominal;
-          sampled += ns;
-        }
-      }
-      if (problem.recomputes(s))
-        sample.cost(s, ActionKind::Recompute).ns =
-            scaled(sample.cost(s, ActionKind::Recompute).ns);
-      int64_t &fused = sample.cost(s, ActionKind::Backward).ns;
-      fused = split == fused || split == 0
-                  ? fused - split + sampled
-                  : int64_t(double(fused) * double(sampled) / double(split));
+      int64_t factors[std::size(scaled)] = {};
+      for (size_t k = 0; k < (problem.recomputes(s) ? 4 : 3); ++k)
+        factors[k] = 1000000 - width / 2 + random.below(width + 1);
+      // One factor for all micro-batches of a kind.
+      auto scaleAll = [&](const auto &nsOf) {
+        auto both = [&] {
+          return nsOf(ActionKind::InputGrad) + nsOf(ActionKind::WeightGrad);
+        };
+        const int64_t split = both();
+        for (size_t k = 0; k < std::size(scaled); ++k)
+          scale(nsOf(scaled[k]), factors[k]);
+        int64_t &fused = nsOf(ActionKind::Backward);
+        fused = split == fused || split == 0
+                    ? fused - split + both()
+                    : int64_t(double(fused) * double(both()) / double(split));
+      };
+      scaleAll([&](ActionKind kind) -> int64_t & {
+        return sample.cost(s, kind).ns;
+      });
+      for (int64_t i = 0;
+           !problem.unevenCosts.empty() && i < problem.microbatches; ++i)
+        scaleAll([&](ActionKind kind) -> int64_t & {
+          return sample
+              .unevenCosts[(s * numCostColumns + costColumn(kind)) *
+                               int64_t(problem.microbatches) +
+                           i]
+              .ns;
+        });
     }
 }
 

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 BLOCKS = [f"h{i}" for i in range(6)]
 # Sizes for 1 to 4 samples, of 16 tokens with 16 numbers each.
 BY_SAMPLES = "samples = [1, 2, 3, 4], by_sample = true, output_bytes = [1024, 2048, 3072, 4096]"
-MLP_BYTES = "[1536, 3072, 4608, 6144]"
+MLP_BYTES = "[2048, 4096, 6144, 8192]"
 MLP = (
-    f'custom<body = "mlp", parameters = [8], {BY_SAMPLES}, weight_bytes = 1088, '
+    f'custom<body = "mlp", parameters = [16], {BY_SAMPLES}, weight_bytes = 2112, documents = true, '
     f"saved_for_weight_grad_bytes = {MLP_BYTES}, kept_for_weight_grad_bytes = {MLP_BYTES}>"
 )
-JOIN = f'custom<body = "join", {BY_SAMPLES}>'
+JOIN = f'custom<body = "join", {BY_SAMPLES}, documents = true>'
+# Of the four micro-batches.
+DOCUMENTS = "documents [[9, 5], [16, 16, 3], [7], [12, 4]]"
 
 # The position of a chunk's group, by its number.
 PLACEMENTS = {
@@ -70,6 +72,8 @@ class Plan:
     nics: bool = False
     # Stages may copy activations to the host, and families do.
     offload: bool = False
+    # Micro-batches are rows of documents.
+    documents: bool = False
     memory_bytes: int = 67108864
     microbatches: int = 4
 
@@ -128,6 +132,10 @@ class Plan:
             return f"recompute [@{blocks[-1]}]" if blocks else ""
         return "recompute" if kind else ""
 
+    @property
+    def words(self) -> str:
+        return f"{DOCUMENTS if self.documents else ''} {self.options}".strip()
+
     def plan(self, name: str = "p", microbatches: int | None = None, words: str = "") -> str:
         place = PLACEMENTS[self.chunks]
         first = [sum(self.replicas_of(g).ranks for g in range(group)) for group in range(self.groups)]
@@ -141,7 +149,7 @@ class Plan:
                 parts.append("from [@s1, @s0]")
             lines.append(" ".join(part for part in parts if part))
         count = microbatches or self.microbatches
-        head = f"pipe.plan @{name} of @m on @c microbatches({count}) {words} {self.options} {{"
+        head = f"pipe.plan @{name} of @m on @c microbatches({count}) {words} {self.words} {{"
         return "\n".join([head, *lines, "}"])
 
     def text(self) -> str:
@@ -159,6 +167,6 @@ class Plan:
         for stage, layers in enumerate(stages):
             sources = " from [@s1, @s0]" if self.graph and stage == 2 else ""
             lines.append(f"  pipe.stage @s{stage} [{', '.join('@' + layer for layer in layers)}] on 0{sources}")
-        head = f"pipe.plan @p of @m on @c microbatches(4) {self.options} {{"
+        head = f"pipe.plan @p of @m on @c microbatches(4) {self.words} {{"
         schedule = "pipe.schedule @a of @p search<effort = 5>"
         return "\n".join([self.cluster(1), self.model(), head, *lines, "}", schedule, ""])

@@ -141,7 +141,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @p is here}}
 pipe.plan @p of @timed on @lab microbatches(2) samples(2) {
-  // expected-error @+1 {{the micro-batches of plan @p differ, but stage @s0 divides them over several replicas, which do not go together yet: put the stage on one rank}}
+  // expected-error @+1 {{the micro-batches of plan @p differ, but stage @s0 divides the samples of each over its replicas: write `on [0, 1] round_robin`, or put the stage on one rank}}
   pipe.stage @s0 [@l0] on [0, 1]
 }
 
@@ -152,9 +152,9 @@ pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
 }
 // expected-note @+1 {{plan @p is here}}
-pipe.plan @p of @timed on @lab microbatches(2) {
-  // expected-error @+1 {{stage @s0 assigns them round-robin, which do not go together yet: put the stage on one rank}}
-  pipe.stage @s0 [@l0] on [0, 1] round_robin
+pipe.plan @p of @timed on @lab microbatches(2) samples(2) {
+  // expected-error @+1 {{the micro-batches of plan @p differ, but stage @s0 divides the samples of each over its replicas: write `on [0, 1] round_robin`, or put the stage on one rank}}
+  pipe.stage @s0 [@l0] on [0, 1] sharded<moments>
 }
 
 // -----
@@ -165,7 +165,7 @@ pipe.model @timed {
 }
 // expected-note @+1 {{plan @p is here}}
 pipe.plan @p of @timed on @lab microbatches(2) samples(2) {
-  // expected-error @+1 {{stage @s0 is sharded, which do not go together yet: leave out `sharded`, and put the stage on one rank}}
+  // expected-error @+1 {{stage @s0 divides the samples of each over its replicas: leave out `sharded` and write `on [0, 1] round_robin`, or put the stage on one rank}}
   pipe.stage @s0 [@l0] on [0, 1] sharded<weights>
 }
 
@@ -281,3 +281,49 @@ pipe.plan @p of @timed on @lab microbatches(2) {
 }
 // expected-error @+1 {{schedule @s lists the order of its sums, which its family chooses: leave the list out, or write order into the family}}
 pipe.schedule @s of @p family<"1f1b"> accumulate([1, 0])
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 lists buffers of 3 replicas, but it has 2}}
+  pipe.stage @s0 [@l0] on [0, 1] round_robin
+      buffers [<output = 1>, <output = 1>, <output = 2>]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 64, sequence = 8, hidden = 8, heads = 1, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{plan @p has this}}
+pipe.plan @p of @gpt on @lab microbatches(2) documents [[8], [4]] {
+  pipe.stage @s0 [@wte, @lm_head] on 0
+}
+// expected-error @+1 {{executable @e: plans @p and @q take different documents; plans of one executable share state and data: write the same documents [[...]] in both, or compile them separately (--schedule a, --schedule b)}}
+pipe.plan @q of @gpt on @lab microbatches(2) documents [[4], [8]] {
+  pipe.stage @s0 [@wte, @lm_head] on 0
+}
+pipe.schedule @a of @p family<"1f1b">
+pipe.schedule @b of @q family<"1f1b">
+pipe.executable @e of [@a, @b]
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 }
+pipe.model @gpt gpt<vocab = 64, sequence = 8, hidden = 8, heads = 1, ffn = 8, batch = 1> {
+  pipe.layer @wte embedding
+  pipe.layer @lm_head head
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @gpt on @lab microbatches(2) documents [[8], [4]] {
+  pipe.stage @s0 [@wte, @lm_head] on 0
+}
+// expected-error @+1 {{the micro-batches of plan @p differ, but an adaptive executable measures one time for each task of a stage: compile without --adaptive; --schedule takes several schedules, of which a run chooses}}
+pipe.schedule @a of @p family<"1f1b">
+pipe.executable @e of [@a] adaptive<candidates = 2>

@@ -59,6 +59,25 @@ class Calls(unittest.TestCase):
         everything = rondo.compare(problem(), effort=10)
         self.assertIn("1f1b", [s.family for s in everything])
 
+    def test_one_line(self):
+        found = rondo.simulate(problem(), "1f1b")[0]
+        self.assertEqual(
+            str(found),
+            "1f1b of two: 450 ns, peak memory 8 B",
+        )
+        found.makespan_ns, found.lower_bound_ns = 3_000_000, 2_000_000
+        found.peak_memory_bytes = [1 << 20, 3 << 19]
+        self.assertEqual(
+            str(found),
+            "1f1b of two: 3 ms, 50.0 % above the lower bound, peak memory 1.5 MiB",
+        )
+        searched = rondo.search(problem(), effort=100)
+        self.assertTrue(str(searched).startswith("searched of two: "))
+        self.assertEqual(
+            str(rondo.Schedule(problem="two", infeasible="rank 0")),
+            "schedule of two: infeasible: rank 0",
+        )
+
     def test_a_relative_path(self):
         # The command runs in a folder of its own.
         path = os.path.relpath(find_rondo())

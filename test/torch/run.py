@@ -17,6 +17,7 @@ import sys
 import launch
 import model
 import torch
+import uneven
 from launch import check
 
 import rondo
@@ -187,15 +188,66 @@ def run_ranks(root, ranks):
         check(False, f"{ranks} processes end well and in time\n{said}")
         return
     for rank, report in enumerate(reports):
-        first, second = report["refusals"]
+        first, second, third = report["refusals"]
         expected = f"rank {rank} has stage {rank} in the schedule"
         check(first.startswith(expected), f"refused: {first}")
         check(f"one of {ranks + 1}" in second, f"refused: {second}")
+        check("does not divide by" in third, f"refused: {third}")
     if ranks == 2:
         run_control(folder)
     host = reports[0]["host"]
     text = ", ".join(f"{ns / 1000:.0f} us" for ns in host)
     check(all(ns > 0 for ns in host), f"an action, a send, a receive, a wait: {text}")
+
+
+UNEVEN_TOLERANCE = 1e-6
+
+
+def make_uneven_cases(folder):
+    """Micro-batches of several lengths, which are padded; and some with as many tokens
+    each, in documents of several lengths, whose times alone differ."""
+    lengths = [64, 9, 33, 17, 48, 25]
+    squares = [length**2 for length in lengths]
+    lengthy = uneven.problem("lengths", lengths, squares)
+    packed = uneven.problem("packed", [64] * 6, [64 * length for length in lengths])
+    makes = [
+        ("1f1b, descending", lengthy, lambda of: rondo.simulate(of, "1f1b:order=descending")[0]),
+        ("zb-h1, ascending", lengthy, lambda of: rondo.simulate(of, "zb-h1:order=ascending")[0]),
+        ("searched", lengthy, lambda of: rondo.search(of, effort=2000)),
+        ("searched, one shape", packed, lambda of: rondo.search(of, effort=2000)),
+    ]
+    for number, (name, problem, make) in enumerate(makes):
+        case = {"name": name, "problem": f"{number}.problem.json", "schedule": f"{number}.json"}
+        case |= {"lengths": lengths if problem is lengthy else [64] * 6}
+        case |= {"pad": problem is lengthy, "mean": False}
+        problem.write(folder / case["problem"])
+        make(problem).write(folder / case["schedule"])
+        yield case
+    # Without loss_is_share the loss is divided by the number of micro-batches.
+    yield case | {"name": "a control, whose loss is divided twice", "mean": True}
+
+
+def run_uneven(root):
+    folder = root / "uneven"
+    folder.mkdir()
+    cases = list(make_uneven_cases(folder))
+    (folder / "cases.json").write_text(json.dumps(cases))
+    is_done = launch.run_processes(HERE / "uneven.py", folder, 2, SECONDS, ["RANK", 2])
+    if not is_done:
+        logs = [(folder / f"rank{rank}.log").read_text()[-1500:] for rank in (0, 1)]
+        check(False, "uneven micro-batches end well and in time\n" + "\n".join(logs))
+        return
+    reports = [json.loads((folder / f"rank{rank}.json").read_text()) for rank in (0, 1)]
+    for case in cases:
+        seen = [report["cases"][case["name"]] for report in reports]
+        gradient = max(s["difference"] for s in seen)
+        loss = max(s["loss_difference"] for s in seen)
+        tensors = sum(s["tensors"] for s in seen)
+        line = f"uneven, {case['name']}: {tensors} gradients within {gradient:.1e}, loss within {loss:.1e}"
+        is_equal = max(gradient, loss) <= UNEVEN_TOLERANCE and tensors > 0
+        check(is_equal != case["mean"], line)
+    for report in reports:
+        check("--pad" in report["refusal"], f"refused: {report['refusal']}")
 
 
 # Files that PyTorch refuses to load: the first version that does, and the first
@@ -234,6 +286,17 @@ def run_page(root):
     last = (said.strip().splitlines() or [""])[-1]
     is_good = status == 0 and last.startswith("loss ")
     check(is_good and lines <= 20, f"the page's {lines} lines: {last or errors}")
+
+
+def run_model(root):
+    """The program of docs/pytorch.md that cuts a model of transformers."""
+    program = launch.program_of(HERE.parent.parent / "docs" / "pytorch.md", "gpt2.py")
+    (root / "gpt2.py").write_text(program)
+    status, said, errors = launch.torchrun(["gpt2.py"], root, SECONDS)
+    found = re.search(r"^loss (\S+) whole model (\S+)$", said, re.MULTILINE)
+    is_good = status == 0 and found is not None
+    is_good = is_good and abs(float(found[1]) - float(found[2])) < TOLERANCE
+    check(is_good, f"a model in stages: {found[0] if found else errors}")
 
 
 def run_tutorial(root):
@@ -277,7 +340,9 @@ def main():
     root = pathlib.Path(sys.argv[1])
     for ranks in (2, 4):
         run_ranks(root, ranks)
+    run_uneven(root)
     run_page(root)
+    run_model(root)
     run_tutorial(root)
     if len(sys.argv) > 2:
         load_files(pathlib.Path(sys.argv[2]))

@@ -94,7 +94,20 @@ def check_refusals(case, folder, ranks):
             found.append("accepted")
         except ValueError as error:
             found.append(str(error))
+    modules = [torch.nn.Identity() for _ in case["placement"]]
+    mine = rondo.torch.make_stages(modules, case["placement"], "cpu")
+    run = rondo.torch.runtime(mine, schedule, model.loss_fn, problem=problem)
+    try:
+        run.step(target=torch.zeros(schedule_rows(problem) + 1))
+        found.append("accepted")
+    except ValueError as error:
+        found.append(str(error))
     return found
+
+
+def schedule_rows(problem):
+    """A number of rows that micro-batches divide."""
+    return 2 * problem.microbatches
 
 
 def main():

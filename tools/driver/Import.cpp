@@ -55,10 +55,6 @@ int writeModule(const exchange::ExchangedSchedule &schedule,
                 const std::string &path, const std::string &problemPath,
                 const std::string &output) {
   const Problem &problem = schedule.problem;
-  if (problem.isUneven())
-    return reportError(path + ": problem " + problem.name +
-                       " has micro-batches that differ, which plans do not "
-                       "have yet; write the schedule as .json");
   Session session(problemPath.empty() ? path : problemPath);
   // A plan has one iteration; the schedule says how those of a window overlap.
   Problem each = oneIteration(problem);

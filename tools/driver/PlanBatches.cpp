@@ -96,6 +96,11 @@ int planBatches(const Arguments &arguments) {
       !read)
     return reportUnread(layers, layersText->getBuffer(),
                         {formats::FileKind::Problem}, describe(read.fault()));
+  if (!json::statesSizes(layersText->getBuffer()))
+    return reportError(layers +
+                       ": the layers have no `sizes`, so their costs do not "
+                       "depend on a batch; `rondo import costs` fits costs to "
+                       "measurements at several lengths");
   Result<std::vector<Problem>> problems =
       json::readBatches(layersText->getBuffer(), batchesText->getBuffer());
   if (!problems)

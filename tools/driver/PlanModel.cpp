@@ -351,6 +351,8 @@ int planModelFiles(const Arguments &arguments) {
   if (int code = keepModelBatch(model, request.samples,
                                 request.options.microbatchSamples))
     return code;
+  if (failed(checkPlansOf(session, model)))
+    return Failure;
   noteGraphs(session, model);
   pipe::PlanOp base = formats::addPlanOfAllLayers(
       model, cluster,

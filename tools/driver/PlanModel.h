@@ -34,6 +34,8 @@ mlir::LogicalResult checkModel(pipe::PlanOp allLayers);
 /// Prints a note for each plan of the model whose stages form a graph, which
 /// `rondo plan` does not keep.
 void noteGraphs(Session &session, pipe::ModelOp model);
+/// Refuses a file with a plan of the model whose micro-batches differ.
+mlir::LogicalResult checkPlansOf(Session &session, pipe::ModelOp model);
 
 } // namespace rondo::driver
 

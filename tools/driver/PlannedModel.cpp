@@ -99,6 +99,17 @@ void noteGraphs(Session &session, pipe::ModelOp model) {
                  ", in which each layer takes the output of the one before");
 }
 
+mlir::LogicalResult checkPlansOf(Session &session, pipe::ModelOp model) {
+  for (pipe::PlanOp plan : session.module().getOps<pipe::PlanOp>())
+    if (plan.lookupModel() == model && plan.isUneven())
+      return plan.emitError()
+             << "the micro-batches of plan @" << plan.getSymName()
+             << " differ, and those of `rondo plan` are equal: `rondo plan "
+                "--layers` judges cuts by sampled batches; or give the model "
+                "and the cluster without this plan";
+  return mlir::success();
+}
+
 ModelFigures modelFigures(pipe::PlanOp allLayers, int64_t samples) {
   ModelFigures figures;
   figures.samples = samples;

@@ -204,21 +204,13 @@ int checkFiles(const Arguments &arguments, const Request &request) {
   return reportUnwritable(request.output);
 }
 
-/// Refuses what needs micro-batches that are alike.
-int checkUneven(const Request &request, ArrayRef<Problem> problems) {
-  for (const Problem &problem : problems) {
-    if (!problem.isUneven())
-      continue;
-    const char *what = problem.iterations > 1  ? "windows of several iterations"
-                       : request.curve.isAsked ? "--pareto"
-                       : request.search.options.robustness ? "--robust"
-                                                           : nullptr;
-    if (what)
-      return reportError(problem.name + ": its micro-batches differ, and " +
-                         what +
-                         " does not support that yet; search it "
-                         "without");
-  }
+/// Refuses windows of micro-batches that differ.
+int checkUneven(ArrayRef<Problem> problems) {
+  for (const Problem &problem : problems)
+    if (problem.isUneven() && problem.iterations > 1)
+      return reportError(problem.name +
+                         ": its micro-batches differ, and windows of several "
+                         "iterations repeat theirs; search one iteration");
   return Success;
 }
 
@@ -263,7 +255,7 @@ int run(const Arguments &arguments) {
   if (!mayBeWindows)
     if (int code = session.load(request.input, request.costs))
       return code;
-  if (int code = checkUneven(request, session.problems))
+  if (int code = checkUneven(session.problems))
     return code;
   request.search.applyObjective(session.problems);
   if (request.curve.isAsked)

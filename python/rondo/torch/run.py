@@ -123,9 +123,29 @@ def runtime(
         path = os.path.join(folder, "schedule.csv")
         with open(path, "w", encoding="utf-8", newline="") as file:
             file.write(text)
-        return private.load_runtime(
+        found = private.load_runtime(
             list(stages), microbatches, share_of_loss, path, format, **options
         )
+    if not {"args_chunk_spec", "kwargs_chunk_spec"} & options.keys():
+        _check_rows(found, microbatches)
+    return found
+
+
+def _check_rows(runtime: Any, microbatches: int) -> None:
+    """Lets `step` refuse a batch that PyTorch would cut into parts of unequal size."""
+    step = runtime.step
+
+    def checked_step(*arguments: Any, target: Any = None, **options: Any) -> Any:
+        for value in (*arguments, target):
+            rows = len(value) if isinstance(value, torch.Tensor) and value.dim() else 0
+            if rows % microbatches:
+                raise ValueError(
+                    f"a batch of {rows} rows does not divide by the schedule's "
+                    f"{microbatches} micro-batches"
+                )
+        return step(*arguments, target=target, **options)
+
+    runtime.step = checked_step
 
 
 def _check_stages(stages: list[Any], rows: cells.Rows, where: str) -> None:

@@ -1,17 +1,18 @@
 //===- attention.h - Causal self-attention on CUDA --------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// softmax(q k^T / sqrt(width)) v for each sample and head, where a token sees
-// itself and those before it. By cuDNN where the stream has it and it takes the
-// shape (attention_cudnn.cpp), otherwise by the kernels described here, which
-// never make a matrix of sequence x sequence. A token's
-// q, k and v are in one row. Consecutive query heads may share a head of keys
-// and values: nothing is repeated for them, and one block adds the gradients
-// that they all have for a key, head after head. F keeps the logarithm of each
-// row's sum, from which I recomputes the probabilities (FlashAttention-2, Dao
-// 2023). I runs over queries and again over keys, so that every gradient is
-// added by one warp in a fixed order: no atomics, at the cost of 7 products of
-// tiles instead of 5.
+// softmax(q k^T / sqrt(width)) v for each document and head, where a token sees
+// itself and those before it in the document. By cuDNN where the stream has it
+// and it takes the shape (attention_cudnn.cpp), otherwise by the kernels
+// described here, which never make a matrix of sequence x sequence, and whose
+// blocks have a tile of one document each: their work follows the pairs of
+// tokens within documents. A token's q, k and v are in one row. Consecutive
+// query heads may share a head of keys and values: nothing is repeated for
+// them, and one block adds the gradients that they all have for a key, head
+// after head. F keeps the logarithm of each row's sum, from which I recomputes
+// the probabilities (FlashAttention-2, Dao 2023). I runs over queries and again
+// over keys, so that every gradient is added by one warp in a fixed order: no
+// atomics, at the cost of 7 products of tiles instead of 5.
 //
 // bf16 with a head width of at most 128 runs on tensor cores; limit: their
 // mma.sync rate, and shared memory's bandwidth. Everything else takes plain
@@ -23,6 +24,7 @@
 #define RONDO_RUNTIME_BODIES_CUDA_ATTENTION_H
 
 #include "runtime/base/cuda/stream.h"
+#include "runtime/bodies/cuda/documents.h"
 
 #include <cstdint>
 #include <cuda_bf16.h>
@@ -32,7 +34,8 @@
 namespace rondo::runtime::cuda {
 
 struct AttentionShape {
-  int batch, sequence, heads;
+  Documents documents;
+  int heads;
   /// Width of a head, at most maxHeadWidthCuda.
   int width;
   /// Consecutive heads / kvHeads query heads share keys and values.
@@ -42,30 +45,36 @@ struct AttentionShape {
   int keys, values, stride;
 
   /// The same number of heads of keys and of queries, without gaps.
-  AttentionShape(int batch, int sequence, int heads, int width)
-      : AttentionShape(batch, sequence, heads, width, heads, heads * width,
+  AttentionShape(const Documents &documents, int heads, int width)
+      : AttentionShape(documents, heads, width, heads, heads * width,
                        2 * heads * width, 3 * heads * width) {}
+  // Samples.
+  AttentionShape(int batch, int sequence, int heads, int width)
+      : AttentionShape(Documents(batch, sequence), heads, width) {}
   AttentionShape(int batch, int sequence, int heads, int width, int kvHeads,
                  int keys, int values, int stride)
-      : batch(batch), sequence(sequence), heads(heads), width(width),
-        kvHeads(kvHeads), keys(keys), values(values), stride(stride) {}
+      : AttentionShape(Documents(batch, sequence), heads, width, kvHeads, keys,
+                       values, stride) {}
+  AttentionShape(const Documents &documents, int heads, int width, int kvHeads,
+                 int keys, int values, int stride)
+      : documents(documents), heads(heads), width(width), kvHeads(kvHeads),
+        keys(keys), values(values), stride(stride) {}
 
   /// Numbers of all query heads.
   __host__ __device__ int64_t hidden() const { return int64_t(heads) * width; }
   /// Query heads that share keys and values.
   __host__ __device__ int group() const { return heads / kvHeads; }
-  __host__ __device__ int64_t tokens() const {
-    return int64_t(batch) * sequence;
-  }
+  __host__ __device__ int64_t tokens() const { return documents.tokens(); }
 };
 
-/// Writes output [tokens, hidden] and logSumExp [batch][heads][sequence].
+/// Writes output [tokens, hidden] and, document after document, logSumExp
+/// [heads][tokens].
 template <typename T>
 void attentionForward(const Stream &stream, const AttentionShape &shape,
                       const T *qkv, T *output, float *logSumExp);
 
 /// Replaces q, k and v with their gradients. Scratch: queryGrad [tokens,
-/// hidden] and rowDots [batch][heads][sequence].
+/// hidden] and rowDots, as large as logSumExp.
 template <typename T>
 void attentionInputGrad(const Stream &stream, const AttentionShape &shape,
                         T *qkv, const T *output, const T *outputGrad,
@@ -87,7 +96,7 @@ void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
                              const float *logSumExp, T *queryGrad,
                              float *rowDots);
 
-/// Sums of output * outputGrad over each row of a head.
+/// Sums of output * outputGrad over each row of a head, laid out as logSumExp.
 template <typename T>
 void attentionRowDots(const Stream &stream, const AttentionShape &shape,
                       const T *output, const T *outputGrad, float *rowDots);
@@ -117,8 +126,9 @@ public:
   CudnnAttention &operator=(const CudnnAttention &) = delete;
 
   /// Like attentionForward() and attentionInputGrad(). False if the library
-  /// refuses the shape; then nothing is enqueued. The first call with a shape
-  /// plans it, which takes up to seconds and must not be recorded in a graph.
+  /// refuses the shape, or for rows of documents; then nothing is enqueued. The
+  /// first call with a shape plans it, which takes up to seconds and must not
+  /// be recorded in a graph.
   bool forward(const Stream &stream, const AttentionShape &shape,
                const __nv_bfloat16 *qkv, __nv_bfloat16 *output,
                float *logSumExp);

@@ -33,18 +33,17 @@ template <int D> constexpr int backwardSharedBytes() {
          4 * passingRows;
 }
 
-/// Offsets of a sample's query head and of its keys and values.
+/// Offsets of a document's query head and of its keys and values.
 struct HeadPlace {
-  __device__ HeadPlace(const AttentionShape &shape, int head, int sample)
+  __device__ HeadPlace(const AttentionShape &shape, int head,
+                       const DocumentTile &tile)
       : hidden(shape.hidden()), stride(shape.stride),
-        q(int64_t(sample) * shape.sequence * stride +
-          int64_t(head) * shape.width),
-        k(int64_t(sample) * shape.sequence * stride + shape.keys +
+        q(tile.begin * stride + int64_t(head) * shape.width),
+        k(tile.begin * stride + shape.keys +
           int64_t(head / shape.group()) * shape.width),
         v(k + shape.values - shape.keys),
-        output(int64_t(sample) * shape.sequence * hidden +
-               int64_t(head) * shape.width),
-        row((int64_t(sample) * shape.heads + head) * shape.sequence) {}
+        output(tile.begin * hidden + int64_t(head) * shape.width),
+        row(tile.begin * shape.heads + int64_t(head) * tile.tokens) {}
   int64_t hidden, stride;
   /// First elements in qkv, in a tensor [tokens, hidden], and in statistics.
   int64_t q, k, v, output, row;
@@ -117,8 +116,8 @@ __device__ __forceinline__ void forElements(Run run) {
 }
 
 /// A block computes the gradients of its queries, one key tile after another.
-template <int D>
-__global__ void __launch_bounds__(attentionThreads)
+template <int D, bool isRow>
+__global__ void __launch_bounds__(attentionThreads, 3)
     queryGradKernel(AttentionShape shape, float scale, const Bf16 *qkv,
                     const Bf16 *outputGrad, const float *logSumExp,
                     const float *rowDots, Bf16 *queryGrad) {
@@ -127,11 +126,14 @@ __global__ void __launch_bounds__(attentionThreads)
   auto *tileQ = reinterpret_cast<Bf16 *>(sharedMemory());
   Bf16 *tileGrad = tileQ + tileSize<D, rows>;
   Bf16 *passing = tileGrad + tileSize<D, rows>;
-  const HeadPlace at(shape, blockIdx.y, blockIdx.z);
-  const Bf16 *k = qkv + at.k, *v = qkv + at.v;
-  const int sequence = shape.sequence;
   // The last queries see the most keys, so they start first.
-  const int first = (gridDim.x - 1 - blockIdx.x) * rows;
+  const DocumentTile tile = shape.documents.tileFromLast<rows, isRow>(
+      blockIdx.x, blockIdx.z, gridDim.x);
+  const int first = tile.first, sequence = tile.tokens;
+  if (isRow && first >= sequence)
+    return;
+  const HeadPlace at(shape, blockIdx.y, tile);
+  const Bf16 *k = qkv + at.k, *v = qkv + at.v;
   const int end = first + rows < sequence ? first + rows : sequence;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   const float exponent = scale * log2e;
@@ -164,7 +166,8 @@ __global__ void __launch_bounds__(attentionThreads)
     __syncthreads();
     if (key + keys < end)
       loadKeys(key + keys, turn ^ 1);
-    if (key > first + warpRow + warpRows - 1)
+    if (key > first + warpRow + warpRows - 1 ||
+        (isRow && first + warpRow >= sequence))
       continue;
     const Bf16 *tileK = passing + turn * 2 * tileSize<D, keys>;
     const Bf16 *tileV = tileK + tileSize<D, keys>;
@@ -193,7 +196,7 @@ __global__ void __launch_bounds__(attentionThreads)
 /// A block computes the gradients of its keys and values, one query tile after
 /// another, for each head that shares them, and writes them in place: no other
 /// block reads these rows.
-template <int D>
+template <int D, bool isRow>
 __global__ void __launch_bounds__(attentionThreads, 2)
     keyGradKernel(AttentionShape shape, float scale, Bf16 *qkv,
                   const Bf16 *outputGrad, const float *logSumExp,
@@ -207,12 +210,15 @@ __global__ void __launch_bounds__(attentionThreads, 2)
   auto *statistics =
       reinterpret_cast<float *>(passing + 4 * tileSize<D, queries>);
   const int group = shape.group();
-  // The place of the first head that shares the keys; the others follow it.
-  const HeadPlace at(shape, blockIdx.y * group, blockIdx.z);
-  Bf16 *k = qkv + at.k, *v = qkv + at.v;
-  const int sequence = shape.sequence;
   // The first keys are seen by the most queries, so they start first.
-  const int first = blockIdx.x * rows;
+  const DocumentTile tile =
+      shape.documents.tile<rows, isRow>(blockIdx.x, blockIdx.z);
+  const int first = tile.first, sequence = tile.tokens;
+  if (isRow && first >= sequence)
+    return;
+  // The place of the first head that shares the keys; the others follow it.
+  const HeadPlace at(shape, blockIdx.y * group, tile);
+  Bf16 *k = qkv + at.k, *v = qkv + at.v;
   const int lane = threadIdx.x % 32, warpRow = threadIdx.x / 32 * warpRows;
   const float exponent = scale * log2e;
 
@@ -254,7 +260,8 @@ __global__ void __launch_bounds__(attentionThreads, 2)
     __syncthreads();
     if (nextHead < group)
       loadQueries(nextHead, next, turn ^ 1);
-    if (query + queries - 1 < first + warpRow)
+    if (query + queries - 1 < first + warpRow ||
+        (isRow && first + warpRow >= sequence))
       continue;
     const Bf16 *tileQ = passing + turn * 2 * tileSize<D, queries>;
     const Bf16 *tileGrad = tileQ + tileSize<D, queries>;
@@ -316,14 +323,14 @@ void attentionInputGrad(const Stream &stream, const AttentionShape &shape,
                                    logSumExp, queryGrad, rowDots);
   const float scale = 1 / std::sqrt(static_cast<float>(shape.width));
   attentionRowDots(stream, shape, output, outputGrad, rowDots);
-  withPaddedWidth(shape.width, [&](auto width) {
+  withKernelOf(shape, [&](auto width, auto isRow) {
     constexpr int bytes = backwardSharedBytes<width.value>();
-    const unsigned blocks = blocksFor(shape.sequence, blockRows<width.value>);
-    launch(stream, queryGradKernel<width.value>,
-           dim3(blocks, shape.heads, shape.batch), attentionThreads, bytes,
+    constexpr int rows = blockRows<width.value>;
+    launch(stream, queryGradKernel<width.value, isRow.value>,
+           shape.documents.gridOf<rows>(shape.heads), attentionThreads, bytes,
            shape, scale, qkv, outputGrad, logSumExp, rowDots, queryGrad);
-    launch(stream, keyGradKernel<width.value>,
-           dim3(blocks, shape.kvHeads, shape.batch), attentionThreads, bytes,
+    launch(stream, keyGradKernel<width.value, isRow.value>,
+           shape.documents.gridOf<rows>(shape.kvHeads), attentionThreads, bytes,
            shape, scale, qkv, outputGrad, logSumExp, rowDots);
   });
   copyQueryGrad(stream, shape, queryGrad, qkv);

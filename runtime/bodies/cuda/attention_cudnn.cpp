@@ -74,17 +74,19 @@ fe::graph::Tensor_attributes tensorOf(const char *name, Uid uid,
   return fe::graph::Tensor_attributes()
       .set_name(name)
       .set_uid(uid)
-      .set_dim({shape.batch, heads, shape.sequence, shape.width})
-      .set_stride({shape.sequence * stride, shape.width, stride, 1});
+      .set_dim(
+          {shape.documents.count, heads, shape.documents.sequence, shape.width})
+      .set_stride({shape.documents.sequence * stride, shape.width, stride, 1});
 }
 
 /// The logarithms of the rows' sums: [batch, heads, sequence, 1] of fp32.
 fe::graph::Tensor_attributes statsOf(const AttentionShape &shape) {
+  const int64_t sequence = shape.documents.sequence;
   return fe::graph::Tensor_attributes()
       .set_name("stats")
       .set_uid(Stats)
-      .set_dim({shape.batch, shape.heads, shape.sequence, 1})
-      .set_stride({int64_t(shape.heads) * shape.sequence, shape.sequence, 1, 1})
+      .set_dim({shape.documents.count, shape.heads, sequence, 1})
+      .set_stride({shape.heads * sequence, sequence, 1, 1})
       .set_data_type(fe::DataType_t::FLOAT);
 }
 
@@ -172,9 +174,16 @@ struct CudnnAttention::Library {
 
   /// Plans a shape, and allocates more memory if the plan needs it.
   const Plan &plan(const AttentionShape &shape) {
-    const std::vector<int> key = {shape.batch,  shape.sequence, shape.heads,
-                                  shape.width,  shape.kvHeads,  shape.keys,
-                                  shape.values, shape.stride};
+    static const Plan none{};
+    if (shape.documents.starts) {
+      refusal = "rows of documents";
+      return none;
+    }
+    const std::vector<int> key = {
+        shape.documents.count, shape.documents.sequence,
+        shape.heads,           shape.width,
+        shape.kvHeads,         shape.keys,
+        shape.values,          shape.stride};
     auto [at, isNew] = plans.try_emplace(key);
     if (isNew)
       try {

@@ -53,10 +53,10 @@ softmaxStep(float scale, float (&scores)[keys / 8][4], float (&most)[2],
   }
 }
 
-/// A block handles 128 queries of one head and sample. While it computes a
+/// A block handles 128 queries of one head and document. While it computes a
 /// tile's scores, the tile's values are copied; while it uses these, the next
 /// keys.
-template <int D>
+template <int D, bool isRow>
 __global__ void __launch_bounds__(attentionThreads)
     attentionForwardKernel(AttentionShape shape, float scale, const Bf16 *qkv,
                            Bf16 *output, float *logSumExp) {
@@ -64,15 +64,18 @@ __global__ void __launch_bounds__(attentionThreads)
   auto *tileQ = reinterpret_cast<Bf16 *>(sharedMemory());
   Bf16 *tileK = tileQ + tileSize<D, blockQueries>;
   Bf16 *tileV = tileK + tileSize<D, keys>;
-  const int head = blockIdx.y, sample = blockIdx.z, sequence = shape.sequence;
+  // The last queries see the most keys, so they start first.
+  const DocumentTile tile = shape.documents.tileFromLast<blockQueries, isRow>(
+      blockIdx.x, blockIdx.z, gridDim.x);
+  const int head = blockIdx.y, first = tile.first, sequence = tile.tokens;
+  if (isRow && first >= sequence)
+    return;
   const int64_t hidden = shape.hidden(), rowStride = shape.stride;
-  const Bf16 *rows = qkv + int64_t(sample) * sequence * rowStride;
+  const Bf16 *rows = qkv + tile.begin * rowStride;
   const Bf16 *q = rows + int64_t(head) * shape.width;
   const int64_t kvHead = int64_t(head / shape.group()) * shape.width;
   const Bf16 *k = rows + shape.keys + kvHead;
   const Bf16 *v = rows + shape.values + kvHead;
-  // The last queries see the most keys, so they start first.
-  const int first = (gridDim.x - 1 - blockIdx.x) * blockQueries;
   const int end =
       first + blockQueries < sequence ? first + blockQueries : sequence;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -102,8 +105,10 @@ __global__ void __launch_bounds__(attentionThreads)
           for (int c = 0; c < D / 16; ++c)
             loadA(held[m][c], tileQ, stride, warpFirst + 16 * m, 16 * c);
 
-    // Warps with early queries have no work in the last tiles.
-    const bool seen = key <= first + warpFirst + 16 * parts - 1;
+    // Warps with early queries have no work in the last tiles, and warps after
+    // the last query none at all.
+    const bool seen = key <= first + warpFirst + 16 * parts - 1 &&
+                      (!isRow || first + warpFirst < sequence);
     float scores[parts][keys / 8][4] = {};
     if (seen) {
 #pragma unroll
@@ -169,10 +174,8 @@ __global__ void __launch_bounds__(attentionThreads)
     }
   }
 
-  Bf16 *outHead = output + int64_t(sample) * sequence * hidden +
-                  int64_t(head) * shape.width;
-  float *sums =
-      logSumExp + (int64_t(sample) * shape.heads + head) * int64_t(sequence);
+  Bf16 *outHead = output + tile.begin * hidden + int64_t(head) * shape.width;
+  float *sums = logSumExp + tile.begin * shape.heads + int64_t(head) * sequence;
 #pragma unroll
   for (int m = 0; m < parts; ++m) {
 #pragma unroll
@@ -207,12 +210,11 @@ void attentionForward(const Stream &stream, const AttentionShape &shape,
   if (shape.width > 128)
     return plainAttentionForward(stream, shape, qkv, output, logSumExp);
   const float scale = log2e / std::sqrt(static_cast<float>(shape.width));
-  withPaddedWidth(shape.width, [&](auto width) {
-    launch(
-        stream, attentionForwardKernel<width.value>,
-        dim3(blocksFor(shape.sequence, blockQueries), shape.heads, shape.batch),
-        attentionThreads, forwardSharedBytes<width.value>(), shape, scale, qkv,
-        output, logSumExp);
+  withKernelOf(shape, [&](auto width, auto isRow) {
+    launch(stream, attentionForwardKernel<width.value, isRow.value>,
+           shape.documents.gridOf<blockQueries>(shape.heads), attentionThreads,
+           forwardSharedBytes<width.value>(), shape, scale, qkv, output,
+           logSumExp);
   });
 }
 

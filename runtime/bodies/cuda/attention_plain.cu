@@ -77,20 +77,19 @@ __device__ void storeRow(T *row, const float (&values)[laneColumns],
       row[32 * c + lane] = fromFloat<T>(values[c] * factor);
 }
 
-/// First elements of a sample's query head and of its keys and values, the
+/// First elements of a document's query head and of its keys and values, the
 /// block's first row, and the warp's first row in the block.
 struct Place {
-  __device__ Place(const AttentionShape &shape, int head)
+  __device__ Place(const AttentionShape &shape, int head,
+                   const DocumentTile &block)
       : hidden(shape.hidden()), stride(shape.stride),
-        q(int64_t(blockIdx.z) * shape.sequence * stride +
-          int64_t(head) * shape.width),
-        k(int64_t(blockIdx.z) * shape.sequence * stride + shape.keys +
+        q(block.begin * stride + int64_t(head) * shape.width),
+        k(block.begin * stride + shape.keys +
           int64_t(head / shape.group()) * shape.width),
         v(k + shape.values - shape.keys),
-        output(int64_t(blockIdx.z) * shape.sequence * hidden +
-               int64_t(head) * shape.width),
-        row((int64_t(blockIdx.z) * shape.heads + head) * shape.sequence),
-        first(blockIdx.x * rows), warpRow(threadIdx.x / 32 * warpRows) {}
+        output(block.begin * hidden + int64_t(head) * shape.width),
+        row(block.begin * shape.heads + int64_t(head) * block.tokens),
+        first(block.first), warpRow(threadIdx.x / 32 * warpRows) {}
   int64_t hidden, stride, q, k, v, output, row;
   int first, warpRow;
 };
@@ -99,11 +98,17 @@ template <typename T>
 __global__ void __launch_bounds__(threads)
     plainForwardKernel(AttentionShape shape, float scale, const T *qkv,
                        T *output, float *logSumExp) {
-  const int width = shape.width, sequence = shape.sequence;
+  const DocumentTile block =
+      shape.documents.starts
+          ? shape.documents.tile<rows, true>(blockIdx.x, blockIdx.z)
+          : shape.documents.tile<rows, false>(blockIdx.x, blockIdx.z);
+  const int width = shape.width, sequence = block.tokens;
+  if (block.first >= sequence)
+    return;
   auto *queries = reinterpret_cast<float *>(sharedMemory());
   float *keys = queries + rows * (width + 1);
   float *values = keys + tile * (width + 1);
-  const Place at(shape, blockIdx.y);
+  const Place at(shape, blockIdx.y, block);
   const T *k = qkv + at.k, *v = qkv + at.v;
   const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   const int end = first + rows < sequence ? first + rows : sequence;
@@ -146,12 +151,18 @@ __global__ void __launch_bounds__(threads)
     plainQueryGradKernel(AttentionShape shape, float scale, const T *qkv,
                          const T *outputGrad, const float *logSumExp,
                          const float *rowDots, T *queryGrad) {
-  const int width = shape.width, sequence = shape.sequence;
+  const DocumentTile block =
+      shape.documents.starts
+          ? shape.documents.tile<rows, true>(blockIdx.x, blockIdx.z)
+          : shape.documents.tile<rows, false>(blockIdx.x, blockIdx.z);
+  const int width = shape.width, sequence = block.tokens;
+  if (block.first >= sequence)
+    return;
   auto *queries = reinterpret_cast<float *>(sharedMemory());
   float *outGrads = queries + rows * (width + 1);
   float *keys = outGrads + rows * (width + 1);
   float *values = keys + tile * (width + 1);
-  const Place at(shape, blockIdx.y);
+  const Place at(shape, blockIdx.y, block);
   const T *k = qkv + at.k, *v = qkv + at.v;
   const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   const int end = first + rows < sequence ? first + rows : sequence;
@@ -188,13 +199,19 @@ __global__ void __launch_bounds__(threads)
     plainKeyGradKernel(AttentionShape shape, float scale, T *qkv,
                        const T *outputGrad, const float *logSumExp,
                        const float *rowDots) {
-  const int width = shape.width, sequence = shape.sequence;
+  const DocumentTile block =
+      shape.documents.starts
+          ? shape.documents.tile<rows, true>(blockIdx.x, blockIdx.z)
+          : shape.documents.tile<rows, false>(blockIdx.x, blockIdx.z);
+  const int width = shape.width, sequence = block.tokens;
+  if (block.first >= sequence)
+    return;
   auto *keys = reinterpret_cast<float *>(sharedMemory());
   float *values = keys + rows * (width + 1);
   float *queries = values + rows * (width + 1);
   float *outGrads = queries + tile * (width + 1);
   const int firstHead = blockIdx.y * shape.group();
-  const Place at(shape, firstHead);
+  const Place at(shape, firstHead, block);
   T *k = qkv + at.k, *v = qkv + at.v;
   const int first = at.first, warpRow = at.warpRow, lane = threadIdx.x % 32;
   loadRows(keys, k, at.stride, first, rows, sequence, width);
@@ -202,7 +219,7 @@ __global__ void __launch_bounds__(threads)
   float keyGrad[warpRows][laneColumns] = {};
   float valueGrad[warpRows][laneColumns] = {};
   for (int head = firstHead; head < firstHead + shape.group(); ++head) {
-    const Place from(shape, head);
+    const Place from(shape, head, block);
     for (int query = first / tile * tile; query < sequence; query += tile) {
       loadTiles<T>(queries, qkv + from.q, at.stride, outputGrad + from.output,
                    at.hidden, query, sequence, width);
@@ -251,11 +268,13 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (int apart = lanes / 2; apart > 0; apart /= 2)
     sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+  if (!valid || threadIdx.x % lanes != 0)
+    return;
   const int64_t token = item / shape.heads, head = item % shape.heads;
-  const int64_t sample = token / shape.sequence;
-  if (valid && threadIdx.x % lanes == 0)
-    rowDots[(sample * shape.heads + head) * shape.sequence +
-            token % shape.sequence] = sum;
+  const int document = shape.documents.of(token);
+  const int64_t first = shape.documents.first(document);
+  rowDots[first * shape.heads + head * shape.documents.tokensOf(document) +
+          token - first] = sum;
 }
 
 /// One block per token.
@@ -272,9 +291,6 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-dim3 gridOf(const AttentionShape &shape, int heads) {
-  return dim3(blocksFor(shape.sequence, rows), heads, shape.batch);
-}
 /// For `count` rows.
 size_t bytesOf(const AttentionShape &shape, int count) {
   return sizeof(float) * count * (shape.width + 1);
@@ -313,7 +329,8 @@ void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
 template <typename T>
 void plainAttentionForward(const Stream &stream, const AttentionShape &shape,
                            const T *qkv, T *output, float *logSumExp) {
-  launch(stream, plainForwardKernel<T>, gridOf(shape, shape.heads), threads,
+  launch(stream, plainForwardKernel<T>,
+         shape.documents.gridOf<rows>(shape.heads), threads,
          bytesOf(shape, rows + 2 * tile), shape, scaleOf(shape), qkv, output,
          logSumExp);
 }
@@ -325,11 +342,12 @@ void plainAttentionInputGrad(const Stream &stream, const AttentionShape &shape,
                              float *rowDots) {
   const size_t bytes = bytesOf(shape, 2 * rows + 2 * tile);
   attentionRowDots(stream, shape, output, outputGrad, rowDots);
-  launch(stream, plainQueryGradKernel<T>, gridOf(shape, shape.heads), threads,
-         bytes, shape, scaleOf(shape), qkv, outputGrad, logSumExp, rowDots,
-         queryGrad);
-  launch(stream, plainKeyGradKernel<T>, gridOf(shape, shape.kvHeads), threads,
-         bytes, shape, scaleOf(shape), qkv, outputGrad, logSumExp, rowDots);
+  launch(stream, plainQueryGradKernel<T>,
+         shape.documents.gridOf<rows>(shape.heads), threads, bytes, shape,
+         scaleOf(shape), qkv, outputGrad, logSumExp, rowDots, queryGrad);
+  launch(stream, plainKeyGradKernel<T>,
+         shape.documents.gridOf<rows>(shape.kvHeads), threads, bytes, shape,
+         scaleOf(shape), qkv, outputGrad, logSumExp, rowDots);
   copyQueryGrad(stream, shape, queryGrad, qkv);
 }
 

@@ -98,14 +98,23 @@ storeRows(Bf16 *tileRows, const float (&values)[D / 8][4], float factorTop,
   __syncwarp();
 }
 
-/// Calls `run` with the width padded for tensor cores.
-template <typename Run> void withPaddedWidth(int width, Run run) {
-  if (width <= 32)
-    run(std::integral_constant<int, 32>());
-  else if (width <= 64)
-    run(std::integral_constant<int, 64>());
+/// Calls `run` with the width padded for tensor cores, and whether there is a
+/// row of documents: samples keep kernels of their own, whose sequence takes no
+/// register.
+template <typename Run>
+void withKernelOf(const AttentionShape &shape, Run run) {
+  const auto withWidth = [&](auto isRow) {
+    if (shape.width <= 32)
+      run(std::integral_constant<int, 32>(), isRow);
+    else if (shape.width <= 64)
+      run(std::integral_constant<int, 64>(), isRow);
+    else
+      run(std::integral_constant<int, 128>(), isRow);
+  };
+  if (shape.documents.starts)
+    withWidth(std::true_type());
   else
-    run(std::integral_constant<int, 128>());
+    withWidth(std::false_type());
 }
 
 } // namespace rondo::runtime::cuda

@@ -23,8 +23,7 @@ namespace {
 template <typename T> struct Block {
   Block(const LayerDesc &layer, const LayerArgs &args)
       : rows(numTokens(layer)), hidden(layer.hidden), ffn(layer.ffn),
-        shape{layer.batch, layer.sequence, layer.heads,
-              layer.hidden / layer.heads},
+        shape{Documents(layer, args), layer.heads, layer.hidden / layer.heads},
         at(layer), i(layer), s(layer), scratch(layer),
         weights(args, at.all.size()), args(args), stream(streamOf(args)),
         workspace(workspaceIn(region<char>(args.workspace, scratch.gemm),

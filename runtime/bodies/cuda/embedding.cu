@@ -14,11 +14,12 @@ namespace {
 /// One block per token.
 template <typename T, int width>
 __global__ void __launch_bounds__(256)
-    forwardKernel(int64_t sequence, int64_t hidden, const int32_t *ids,
+    forwardKernel(Documents documents, int64_t hidden, const int32_t *ids,
                   const T *tokenTable, const T *positionTable,
                   int32_t *savedIds, T *output) {
   const int64_t token = blockIdx.x, id = ids[token];
   const T *row = tokenTable + id * hidden;
+  const int64_t position = positionTable ? documents.placeOf(token) : 0;
   if (threadIdx.x == 0)
     savedIds[token] = static_cast<int32_t>(id);
   for (int64_t c = int64_t(threadIdx.x) * width; c < hidden;
@@ -26,7 +27,7 @@ __global__ void __launch_bounds__(256)
     float a[width], b[width] = {};
     load(a, row + c);
     if (positionTable)
-      load(b, positionTable + token % sequence * hidden + c);
+      load(b, positionTable + position * hidden + c);
 #pragma unroll
     for (int i = 0; i < width; ++i)
       a[i] += b[i];
@@ -165,25 +166,50 @@ __global__ void __launch_bounds__(32 * maxWarps)
   }
 }
 
-/// A block handles a position, one sample after another.
+/// A block handles a position, one document after another. A warp finds those
+/// that reach the position 32 at a time.
 template <typename T, int width>
 __global__ void __launch_bounds__(256)
-    positionGradKernel(int64_t samples, int64_t sequence, int64_t hidden,
-                       const T *outputGrad, float *positionGrad) {
-  const int64_t position = blockIdx.x;
-  for (int64_t c = int64_t(threadIdx.x) * width; c < hidden;
-       c += int64_t(blockDim.x) * width) {
-    float sum[width];
-    load(sum, positionGrad + position * hidden + c);
-#pragma unroll 8
-    for (int64_t sample = 0; sample < samples; ++sample) {
-      float value[width];
-      load(value, outputGrad + (sample * sequence + position) * hidden + c);
+    positionGradKernel(Documents documents, int64_t hidden, const T *outputGrad,
+                       float *positionGrad) {
+  const int position = blockIdx.x, lane = threadIdx.x % 32;
+  for (int64_t begin = 0; begin < hidden;
+       begin += int64_t(blockDim.x) * width) {
+    const int64_t column = begin + int64_t(threadIdx.x) * width;
+    const bool isColumn = column < hidden;
+    float *grad = positionGrad + position * hidden + column;
+    float sum[width] = {};
+    if (isColumn)
+      load(sum, grad);
+    for (int some = 0; some < documents.count; some += 32) {
+      const int mine = some + lane;
+      unsigned found =
+          __ballot_sync(0xffffffffu, mine < documents.count &&
+                                         documents.tokensOf(mine) > position);
+      while (found != 0 && isColumn) {
+        // Several rows are in flight before one is added.
+        float value[rowsAtOnce][width];
+        int count = 0;
 #pragma unroll
-      for (int i = 0; i < width; ++i)
-        sum[i] += value[i];
+        for (int r = 0; r < rowsAtOnce; ++r)
+          if (found != 0) {
+            const int document = some + __ffs(found) - 1;
+            found &= found - 1;
+            count = r + 1;
+            load(value[r], outputGrad +
+                               (documents.first(document) + position) * hidden +
+                               column);
+          }
+#pragma unroll
+        for (int r = 0; r < rowsAtOnce; ++r)
+          if (r < count)
+#pragma unroll
+            for (int i = 0; i < width; ++i)
+              sum[i] += value[r][i];
+      }
     }
-    store(positionGrad + position * hidden + c, sum);
+    if (isColumn)
+      store(grad, sum);
   }
 }
 
@@ -203,40 +229,41 @@ template <typename Run> void withWidth(int64_t hidden, Run run) {
 } // namespace
 
 template <typename T>
-void embeddingForward(const Stream &stream, int64_t tokens, int64_t sequence,
+void embeddingForward(const Stream &stream, const Documents &documents,
                       int64_t hidden, const int32_t *ids, const T *tokenTable,
                       const T *positionTable, int32_t *savedIds, T *output) {
   withWidth(hidden, [&](auto width) {
-    launch(stream, forwardKernel<T, width.value>, tokens,
-           threadsFor(hidden, width.value), 0, sequence, hidden, ids,
+    launch(stream, forwardKernel<T, width.value>, documents.tokens(),
+           threadsFor(hidden, width.value), 0, documents, hidden, ids,
            tokenTable, positionTable, savedIds, output);
   });
 }
 
 template <typename T>
-void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
-                         int64_t hidden, const int32_t *ids,
+void embeddingWeightGrad(const Stream &stream, const Documents &documents,
+                         int64_t positions, int64_t hidden, const int32_t *ids,
                          const T *outputGrad, float *tokenGrad,
                          float *positionGrad) {
   withWidth(hidden, [&](auto width) {
     const unsigned threads = threadsFor(hidden, width.value);
+    const int64_t tokens = documents.tokens();
     launch(stream, tokenGradKernel<T, width.value>, tokens, threads,
            threads / 32 * warpShared, tokens, hidden, ids, outputGrad,
            tokenGrad);
     if (!positionGrad)
       return;
-    launch(stream, positionGradKernel<T, width.value>, sequence, threads, 0,
-           tokens / sequence, sequence, hidden, outputGrad, positionGrad);
+    launch(stream, positionGradKernel<T, width.value>, positions, threads, 0,
+           documents, hidden, outputGrad, positionGrad);
   });
 }
 
 #define RONDO_INSTANTIATE(T)                                                   \
-  template void embeddingForward(const Stream &, int64_t, int64_t, int64_t,    \
+  template void embeddingForward(const Stream &, const Documents &, int64_t,   \
                                  const int32_t *, const T *, const T *,        \
                                  int32_t *, T *);                              \
-  template void embeddingWeightGrad(const Stream &, int64_t, int64_t, int64_t, \
-                                    const int32_t *, const T *, float *,       \
-                                    float *);
+  template void embeddingWeightGrad(const Stream &, const Documents &,         \
+                                    int64_t, int64_t, const int32_t *,         \
+                                    const T *, float *, float *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(Bf16)
 

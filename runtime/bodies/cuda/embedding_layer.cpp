@@ -13,8 +13,8 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const runtime::EmbeddingWeights at(*layer);
   const EmbeddingSavedForW saved(*layer);
   const WeightsView<T> weights(*args, at.all.size());
-  embeddingForward(streamOf(*args), numTokens(*layer), layer->sequence,
-                   layer->hidden, args->data, weights[at.token],
+  embeddingForward(streamOf(*args), Documents(*layer, *args), layer->hidden,
+                   args->data, weights[at.token],
                    isLlama(*layer) ? nullptr : weights[at.position],
                    region<int32_t>(args->savedForWeightGrad, saved.tokens),
                    static_cast<T *>(args->output));
@@ -35,8 +35,8 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const EmbeddingSavedForW saved(*layer);
   auto *gradients = static_cast<float *>(args->gradients);
   embeddingWeightGrad<T>(
-      streamOf(*args), numTokens(*layer), layer->sequence, layer->hidden,
-      region<int32_t>(args->savedForWeightGrad, saved.tokens),
+      streamOf(*args), Documents(*layer, *args), maxDocumentTokens(*layer),
+      layer->hidden, region<int32_t>(args->savedForWeightGrad, saved.tokens),
       region<T>(args->savedForWeightGrad, saved.outputGrad),
       gradients + at.token,
       isLlama(*layer) ? nullptr : gradients + at.position);

@@ -5,6 +5,7 @@
 #define RONDO_RUNTIME_BODIES_CUDA_KERNELS_H
 
 #include "runtime/base/cuda/stream.h"
+#include "runtime/bodies/cuda/documents.h"
 #include "runtime/model/layer.h"
 
 #include <cstdint>
@@ -47,19 +48,21 @@ void swigluInputGrad(const Stream &stream, const Gates<T> &gates,
 // Token and position embedding.
 //===----------------------------------------------------------------------===//
 
-/// output [tokens, hidden] = row of the token + row of its position, unless
-/// that table is null; keeps the tokens. Limit: the memory's bandwidth.
+/// output [tokens, hidden] = row of the token + row of its position in its
+/// document, unless that table is null; keeps the tokens. Limit: the memory's
+/// bandwidth.
 template <typename T>
-void embeddingForward(const Stream &stream, int64_t tokens, int64_t sequence,
+void embeddingForward(const Stream &stream, const Documents &documents,
                       int64_t hidden, const int32_t *ids, const T *tokenTable,
                       const T *positionTable, int32_t *savedIds, T *output);
 
 /// Adds rows of outputGrad [tokens, hidden] to the gradients of the tables that
-/// there are. One block adds to a row of a table, in the order of the tokens:
-/// no atomics. Limit: the rows of the most frequent token, several at a time.
+/// there are; the table of positions has `positions` rows. One block adds to a
+/// row of a table, in the order of the tokens: no atomics. Limit: the rows of
+/// the most frequent token, several at a time.
 template <typename T>
-void embeddingWeightGrad(const Stream &stream, int64_t tokens, int64_t sequence,
-                         int64_t hidden, const int32_t *ids,
+void embeddingWeightGrad(const Stream &stream, const Documents &documents,
+                         int64_t positions, int64_t hidden, const int32_t *ids,
                          const T *outputGrad, float *tokenGrad,
                          float *positionGrad);
 
@@ -120,7 +123,8 @@ template <typename T> struct HeadNorms {
 /// normal and scale.
 template <typename T>
 void headsForward(const Stream &stream, const LayerDesc &layer,
-                  const HeadNorms<T> &norms, T *qkv);
+                  const Documents &documents, const HeadNorms<T> &norms,
+                  T *qkv);
 
 /// Turns the gradients of what headsForward() made into those of what it got.
 /// With norms, writes the gradients of both gains to gainGrads [2][head width];
@@ -128,8 +132,8 @@ void headsForward(const Stream &stream, const LayerDesc &layer,
 /// turned in fp32 from angles reduced in fp64.
 template <typename T>
 void headsInputGrad(const Stream &stream, const LayerDesc &layer,
-                    const HeadNorms<T> &norms, T *qkv, float *gainGrads,
-                    float *partials);
+                    const Documents &documents, const HeadNorms<T> &norms,
+                    T *qkv, float *gainGrads, float *partials);
 
 //===----------------------------------------------------------------------===//
 // Normalisation of layers.

@@ -136,16 +136,12 @@ void Projections<T>::weightGrad(const T *x, const T *dy,
 }
 
 /// The compiler refuses wider rows than 32 bits count.
-AttentionShape shapeOf(const LayerDesc &layer) {
+AttentionShape shapeOf(const LayerDesc &layer, const LayerArgs &args) {
   const QkvColumns columns(layer);
   auto narrow = [](int64_t count) { return static_cast<int>(count); };
-  return {layer.batch,
-          layer.sequence,
-          layer.heads,
-          narrow(headWidth(layer)),
-          narrow(kvHeads(layer)),
-          narrow(columns.keys),
-          narrow(columns.values),
+  return {Documents(layer, args),   layer.heads,
+          narrow(headWidth(layer)), narrow(kvHeads(layer)),
+          narrow(columns.keys),     narrow(columns.values),
           narrow(columns.stride)};
 }
 
@@ -156,7 +152,7 @@ template <typename T> struct Block {
       : layer(layer), rows(numTokens(layer)), hidden(layer.hidden),
         ffn(layer.ffn), width(headWidth(layer)), queries(attentionWidth(layer)),
         keys(kvHeads(layer) * width), columns(layer), gateColumns(layer),
-        shape(shapeOf(layer)),
+        shape(shapeOf(layer, args)),
         epsilon(static_cast<float>(layer.llama.normEpsilon)), at(layer),
         i(layer), s(layer), scratch(layer), weights(args, at.all.size()),
         args(args), stream(streamOf(args)),
@@ -238,7 +234,8 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
              b.weights.fp32(b.at.norm1Gain), b.forW(b.s.normal1),
              b.forI(b.i.norm1Scale), normed);
   b.qkv.forward(b.weights, normed, nullptr, b.forW(b.s.qkv));
-  headsForward(b.stream, *layer, b.headNorms(), b.forW(b.s.qkv));
+  headsForward(b.stream, *layer, b.shape.documents, b.headNorms(),
+               b.forW(b.s.qkv));
   attentionForward<T>(b.stream, b.shape, b.forW(b.s.qkv), b.forW(b.s.attention),
                       b.forI(b.i.logSumExp));
   b.o.forward(b.weights, b.forW(b.s.attention), input, output);
@@ -270,8 +267,8 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
                         b.forW(b.s.attention), scratch, b.forI(b.i.logSumExp),
                         region<T>(args->workspace, b.scratch.queryGrad),
                         region<float>(args->workspace, b.scratch.rowDots));
-  headsInputGrad(b.stream, *layer, b.headNorms(), b.forW(b.s.qkv),
-                 b.gainGrads(2), b.partials());
+  headsInputGrad(b.stream, *layer, b.shape.documents, b.headNorms(),
+                 b.forW(b.s.qkv), b.gainGrads(2), b.partials());
   b.qkv.inputGrad(b.weights, b.forW(b.s.qkv), scratch);
   rmsInputGrad<T>(b.stream, b.rows, b.hidden, scratch, b.forW(b.s.normal1),
                   b.forI(b.i.norm1Scale), b.weights.fp32(b.at.norm1Gain),

@@ -16,7 +16,8 @@ constexpr int maxPairs = maxHeadWidthCuda / 2;
 
 struct Heads {
   int64_t tokens, rowsPerBlock, stride, keys;
-  int sequence, heads, rotated, pairs;
+  Documents documents;
+  int heads, rotated, pairs;
   float epsilon;
   /// Frequency of each pair, in turns per position.
   double frequencies[maxPairs];
@@ -100,12 +101,12 @@ __global__ void __launch_bounds__(threads)
   // Gradients of the gains of q and of k.
   float sumA[2][Mine::count] = {}, sumB[2][Mine::count] = {};
   for (int64_t token = first; token < end; ++token) {
+    const int64_t place = shape.documents.placeOf(token);
     float cosine[Mine::count], sine[Mine::count];
 #pragma unroll
     for (int i = 0; i < Mine::count; ++i) {
       const int j = (i / pack * lanes + lane) * pack + i % pack;
-      const double turns =
-          token % shape.sequence * shape.frequencies[j < pairs ? j : 0];
+      const double turns = place * shape.frequencies[j < pairs ? j : 0];
       sincospif(static_cast<float>(2 * (turns - rint(turns))), &sine[i],
                 &cosine[i]);
       if (backward)
@@ -205,16 +206,16 @@ void run(const Stream &stream, const Heads &shape, const HeadNorms<T> &norms,
 
 template <bool backward, typename T>
 void onHeads(const Stream &stream, const LayerDesc &layer,
-             const HeadNorms<T> &norms, T *qkv, float *partials) {
+             const Documents &documents, const HeadNorms<T> &norms, T *qkv,
+             float *partials) {
   const QkvColumns columns(layer);
-  Heads shape{};
+  Heads shape{0, 0, 0, 0, documents, 0, 0, 0, 0, {}};
   shape.tokens = numTokens(layer);
   // Gradients of gains are added by as many blocks as a norm's.
   shape.rowsPerBlock =
       backward && norms.queryGain ? normChunkRows(shape.tokens) : 1;
   shape.stride = columns.stride;
   shape.keys = columns.keys;
-  shape.sequence = layer.sequence;
   shape.heads = layer.heads;
   shape.rotated = static_cast<int>(rotatedHeads(layer));
   shape.pairs = static_cast<int>(headWidth(layer) / 2);
@@ -236,15 +237,16 @@ void onHeads(const Stream &stream, const LayerDesc &layer,
 
 template <typename T>
 void headsForward(const Stream &stream, const LayerDesc &layer,
-                  const HeadNorms<T> &norms, T *qkv) {
-  onHeads<false>(stream, layer, norms, qkv, nullptr);
+                  const Documents &documents, const HeadNorms<T> &norms,
+                  T *qkv) {
+  onHeads<false>(stream, layer, documents, norms, qkv, nullptr);
 }
 
 template <typename T>
 void headsInputGrad(const Stream &stream, const LayerDesc &layer,
-                    const HeadNorms<T> &norms, T *qkv, float *gainGrads,
-                    float *partials) {
-  onHeads<true>(stream, layer, norms, qkv, partials);
+                    const Documents &documents, const HeadNorms<T> &norms,
+                    T *qkv, float *gainGrads, float *partials) {
+  onHeads<true>(stream, layer, documents, norms, qkv, partials);
   if (norms.queryGain)
     setPartials(stream, {{normChunks(numTokens(layer)), 2 * headWidth(layer),
                           partials, gainGrads}});
@@ -252,9 +254,10 @@ void headsInputGrad(const Stream &stream, const LayerDesc &layer,
 
 #define RONDO_INSTANTIATE(T)                                                   \
   template void headsForward(const Stream &, const LayerDesc &,                \
-                             const HeadNorms<T> &, T *);                       \
+                             const Documents &, const HeadNorms<T> &, T *);    \
   template void headsInputGrad(const Stream &, const LayerDesc &,              \
-                               const HeadNorms<T> &, T *, float *, float *);
+                               const Documents &, const HeadNorms<T> &, T *,   \
+                               float *, float *);
 RONDO_INSTANTIATE(float)
 RONDO_INSTANTIATE(Bf16)
 

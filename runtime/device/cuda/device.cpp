@@ -80,6 +80,14 @@ std::unique_ptr<Arena> CudaDevice::makeHostArena(int64_t bytes) {
   return cuda::makeHostArena(myGpu, me, bytes);
 }
 
+std::shared_ptr<const int32_t> CudaDevice::toDevice(const int32_t *numbers,
+                                                    int64_t count) {
+  const auto bytes = static_cast<int64_t>(sizeof *numbers) * count;
+  const std::shared_ptr<Arena> memory = makeArena(bytes);
+  memory->write(memory->base(), numbers, bytes);
+  return {memory, reinterpret_cast<const int32_t *>(memory->base())};
+}
+
 const LayerBody &CudaDevice::body(const LayerDesc &layer) const {
   return cudaBody(layer.kind, layer.dtype);
 }
@@ -302,11 +310,11 @@ void CudaDevice::weightsWritten(const StageTensors &stage) {
 // (openxla/xla#38932). So products are made once before there are any receives.
 //===----------------------------------------------------------------------===//
 
-/// Whether tasks of the layer may make products. Embeddings make none; running
-/// them does no harm. Other kernels belong to the program, and are loaded with
-/// it.
-static bool hasProducts(LayerKind kind) {
-  return kind != LayerKind::Synthetic && kind != LayerKind::Custom;
+/// Whether tasks of the layer may make products. Other kernels belong to the
+/// program, and are loaded with it.
+static bool hasProducts(const LayerDesc &layer) {
+  return layer.kind != LayerKind::Synthetic &&
+         layer.kind != LayerKind::Custom && dataOf(layer) != LayerData::Tokens;
 }
 
 namespace {
@@ -357,7 +365,7 @@ static LayerArgs layOut(const LayerDesc &layer, Region &region) {
 bool CudaDevice::prepare(const LayerDesc &layer, void *state, Arena &arena) {
   const bool isCustom = layer.kind == LayerKind::Custom;
   if (isCustom ? !customFunction(layer, &rondo_functions::prepare)
-               : !loadsEarly || !hasProducts(layer.kind))
+               : !loadsEarly || !hasProducts(layer))
     return false;
   enter();
   Region needed;

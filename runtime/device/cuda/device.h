@@ -28,6 +28,8 @@ public:
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;
   std::unique_ptr<Arena> makeHostArena(int64_t bytes) override;
+  std::shared_ptr<const int32_t> toDevice(const int32_t *numbers,
+                                          int64_t count) override;
   bool prepare(const LayerDesc &layer, void *state, Arena &arena) override;
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 static int64_t count_of(const rondo_layer *layer) {
-  return layer->batch * layer->sequence * layer->hidden;
+  return layer->tokens * layer->hidden;
 }
 
 static float factor_of(int32_t input) { return 1.0f / (float)(input + 1); }
@@ -54,4 +54,5 @@ RONDO_BODY(join) = {.version = RONDO_BODY_VERSION,
                     .tensors = tensors,
                     .cpu = {.forward = forward,
                             .input_grad = input_grad,
-                            .weight_grad = weight_grad}};
+                            .weight_grad = weight_grad},
+                    .takes_documents = 1};

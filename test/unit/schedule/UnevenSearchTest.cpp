@@ -1,0 +1,88 @@
+//===- UnevenSearchTest.cpp - Curves and samples by micro-batch -----------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Examples.h"
+
+#include "schedule/bounds/Shortfall.h"
+#include "schedule/rules/Legality.h"
+#include "schedule/search/MemoryCurve.h"
+#include "schedule/search/Search.h"
+
+using namespace rondo;
+using namespace rondo::test;
+
+namespace {
+
+/// The problem whose micro-batch i takes `factors[i]` times as long, and as
+/// many bytes.
+Problem withFactors(Problem problem, const std::vector<int64_t> &factors) {
+  std::vector<Cost> costs;
+  for (const Cost &cost : problem.costs)
+    for (int64_t factor : factors)
+      costs.push_back({cost.ns * factor, cost.acquireBytes * factor,
+                       cost.releaseBytes * factor, cost.lane});
+  problem.setUneven(std::move(costs), {});
+  return problem;
+}
+
+TEST(UnevenSearch, ReplicasNeedTheMemoryOfTheirOwnMicrobatches) {
+  Problem problem;
+  problem.microbatches = 2;
+  problem.memoryCaps = {10, 2};
+  problem.replicas.addRoundRobinStage({0, 1}, 1);
+  problem.setStageCost(0, 1, 1, 1, /*activation=*/1, 0);
+  const Problem differ = withFactors(problem, {10, 2});
+  EXPECT_EQ(neededActivationBytes(differ), (std::vector<int64_t>{10, 2}));
+  EXPECT_EQ(leastActivationBytes(differ), (std::vector<int64_t>{10, 2}));
+  EXPECT_FALSE(findShortfall(differ));
+  SearchOptions options;
+  options.effort = 100;
+  EXPECT_TRUE(search(differ, options).schedule);
+}
+
+TEST(UnevenSearch, CurvesHaveCapsOfAllMicrobatches) {
+  const Problem problem =
+      withFactors(linearProblem(2, 3, {2, 2, 1, 1}), {5, 1, 2});
+  SearchOptions options;
+  options.effort = 3000;
+  const MemoryCurve curve = searchMemoryCurve(problem, options, 8, search);
+  ASSERT_GE(curve.points.size(), 2u);
+  EXPECT_EQ(curve.leastBytes, 5);
+  for (const CurvePoint &point : curve.points) {
+    const Problem under = underCap(problem, point.capBytes);
+    EXPECT_FALSE(checkSchedule(under, *point.result.schedule));
+    EXPECT_LE(point.result.bound.ns, point.result.simulation.makespanNs);
+  }
+  EXPECT_EQ(curve.points.front().capBytes, 5);
+}
+
+TEST(UnevenSearch, SamplesScaleEachKindByOneFactor) {
+  const Problem problem =
+      withFactors(linearProblem(2, 3, {1000, 2000, 500}), {1, 3, 7});
+  const Robustness robustness = {Robustness::Statistic::Mean, 20, 20};
+  const Scenarios scenarios(problem, robustness, 7);
+  bool differ = false;
+  for (size_t n = 0; n < scenarios.size(); ++n)
+    for (int32_t s = 0; s < 2; ++s) {
+      auto ns = [&](ActionKind kind, int64_t i) {
+        return scenarios[n].cost(s, kind, i).ns;
+      };
+      const int64_t forward = ns(ActionKind::Forward, 0);
+      EXPECT_GE(forward, 800);
+      EXPECT_LE(forward, 1200);
+      EXPECT_NEAR(double(ns(ActionKind::Forward, 2)), 7.0 * double(forward), 7);
+      EXPECT_EQ(ns(ActionKind::Backward, 1),
+                ns(ActionKind::InputGrad, 1) + ns(ActionKind::WeightGrad, 1));
+      differ |= forward != 1000;
+    }
+  EXPECT_TRUE(differ);
+  SearchOptions options;
+  options.effort = 500;
+  options.robustness = robustness;
+  const SearchResult found = search(problem, options);
+  ASSERT_TRUE(found.schedule);
+  EXPECT_FALSE(checkSchedule(problem, *found.schedule));
+  EXPECT_TRUE(found.robustNs);
+}
+
+} // namespace
