@@ -3,6 +3,7 @@
 
 #include "codegen/EmitExecutable.h"
 
+#include "codegen/BatchLimits.h"
 #include "codegen/EmitFunctions.h"
 #include "codegen/EmitTables.h"
 #include "codegen/Predict.h"
@@ -199,32 +200,26 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
-/// Programs that draw documents have one schedule. Bodies of custom layers take
-/// rows of documents on CPUs.
-static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan,
-                                 bool isAlone) {
+/// Programs that draw documents are for CPUs, and so are bodies of custom
+/// layers that take rows of documents.
+static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan) {
   auto refuse = [&](const Twine &why) {
     InFlightDiagnostic error = schedule.emitError()
                                << "the micro-batches of plan @"
-                               << plan.getSymName() << " differ, " << why;
+                               << plan.getSymName() << " " << why;
     error.attachNote(plan.getLoc())
         << "plan @" << plan.getSymName() << " is here";
     return error;
   };
   if (plan.getTokensAttr() && plan.getTargetKind() != pipe::Target::Cpu)
-    return refuse("which programs for GPUs cannot do yet: compile it with "
-                  "--target cpu");
+    return refuse("are drawn, which programs for GPUs cannot do yet: compile "
+                  "it with --target cpu");
   if (plan.getDocumentsAttr() && plan.getTargetKind() != pipe::Target::Cpu)
     for (pipe::LayerOp layer : plan.lookupModel().getLayers())
       if (layer.getCustomAttr())
-        return refuse("which custom layers like @" + layer.getSymName() +
+        return refuse("differ, which custom layers like @" +
+                      layer.getSymName() +
                       " cannot do on GPUs yet: compile it with --target=cpu");
-  if (!isAlone && plan.getTokensAttr())
-    return schedule.emitError()
-           << "plan @" << plan.getSymName()
-           << " draws documents, and its program finds a schedule for each "
-              "batch: compile @"
-           << schedule.getSymName() << " alone, without --adaptive";
   return success();
 }
 
@@ -238,9 +233,8 @@ LogicalResult Emitter::expandAll() {
       return failure();
     if (member.checked->fault())
       return member.checked->emitFault();
-    const bool isAlone = members.size() == 1 && !executable.isAdaptive;
     if (member.plan.isUneven() &&
-        failed(checkUneven(member.schedule, member.plan, isAlone)))
+        failed(checkUneven(member.schedule, member.plan)))
       return failure();
     if (member.schedule.getOrder() && executable.isAdaptive)
       return member.schedule.emitError()
@@ -368,36 +362,6 @@ void Emitter::describeSizes() {
   }
 }
 
-/// The limits of the batches of a plan that states them.
-static std::optional<BatchLimitsText> limitsOf(pipe::PlanOp plan,
-                                               const Problem &problem) {
-  pipe::TokensAttr tokens = plan.getTokensAttr();
-  if (!tokens)
-    return std::nullopt;
-  BatchLimitsText limits;
-  limits.rowTokens = tokens.getMost();
-  limits.documentTokens = plan.getMostOfDocument();
-  limits.inFlightTokens = tokens.getInFlight();
-  limits.microbatches = problem.microbatches;
-  limits.activationBytes = problem.memoryCaps;
-  limits.workNs.resize(problem.costs.size());
-  const pipe::StageFigures figures(plan);
-  // Stages of such plans have one replica.
-  for (auto [replica, stage] : llvm::enumerate(plan.getStages())) {
-    auto at = [&, replica = replica](ActionKind kind) -> AffineCost & {
-      return limits.workNs[replica * numCostColumns + costColumn(kind)];
-    };
-    const std::vector<AffineCost> costs = figures.rowCosts(stage);
-    at(ActionKind::Forward) = costs[0];
-    at(ActionKind::InputGrad) = costs[1];
-    at(ActionKind::WeightGrad) = costs[2];
-    at(ActionKind::Recompute) = costs[3];
-    at(ActionKind::Step).fixed =
-        problem.cost(static_cast<int32_t>(replica), ActionKind::Step).ns;
-  }
-  return limits;
-}
-
 /// Micro-batches with the same layers and buffers have one size.
 void Emitter::describeUneven(Member &member) {
   pipe::PlanOp plan = member.plan;
@@ -406,7 +370,7 @@ void Emitter::describeUneven(Member &member) {
       pipe::buffersByMicrobatch(plan);
   member.uneven = static_cast<int32_t>(uneven.size());
   UnevenText &text = uneven.emplace_back();
-  text.limits = limitsOf(plan, member.problem());
+  text.limits = batchLimitsOf(plan, member.problem());
   // The layers of each size, as text.
   std::vector<std::string> known;
   for (int64_t i = 0; i < int64_t(plan.getMicrobatches()); ++i) {

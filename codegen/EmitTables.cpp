@@ -187,8 +187,8 @@ std::string rondo::codegen::unevenTable(const UnevenText &uneven, bool hasEdges,
     os << batchLimitsTable(*uneven.limits);
   os << "constexpr UnevenDesc " << tableName("uneven", number) << " = {"
      << uneven.tables.size() << ", " << sizes << ", " << sizeOf << ", "
-     << (uneven.documents.empty() ? "nullptr" : documents)
-     << ", checkUneven" << (uneven.limits ? ", &limits" : "") << "};\n";
+     << (uneven.documents.empty() ? "nullptr" : documents) << ", checkUneven"
+     << (uneven.limits ? ", &limits" : "") << "};\n";
   return text;
 }
 

@@ -225,6 +225,15 @@ LogicalResult ExecutableOp::verifySymbolUses(SymbolTableCollection &tables) {
     // The schedule and the plan report what they lack.
     if (!plan || !plan.lookupModel())
       return success();
+    if (plan.getTokensAttr() &&
+        (getAdaptiveAttr() || getSchedules().size() > 1))
+      return schedule.emitError()
+                 .append("plan @", plan.getSymName(),
+                         " draws documents, and its program finds a schedule "
+                         "for each batch: compile one schedule, without "
+                         "--adaptive")
+                 .attachNote(plan.getLoc())
+             << "plan @" << plan.getSymName() << " is here";
     if (getAdaptiveAttr() && plan.isUneven())
       return schedule.emitError()
                  .append("the micro-batches of plan @", plan.getSymName(),

@@ -185,7 +185,7 @@ void Progress::iteration(int64_t number, int64_t last,
     searchedBatches += own->planned.source == PlannedBatch::Source::Searched;
     predictedNs += own->planned.program->batch().predictedNs;
   }
-  const int64_t tokens = trainer.tokensOf(program);
+  const int64_t tokens = trainer.tokensOf(own ? own->run->program() : program);
   if (isCompiled && result.enqueueNs >= 0)
     enqueueTimes[program.id].push_back(result.enqueueNs);
   double tokensPerSecond =

@@ -161,9 +161,7 @@ private:
         budget.tasksUsed() +
         std::max(int64_t(double(tasksLeft()) * shareOfFamilies),
                  leastForFamilies * tasks);
-    const auto isOver = [&] {
-      return budget.tasksUsed() >= until || isDone();
-    };
+    const auto isOver = [&] { return budget.tasksUsed() >= until || isDone(); };
     Problem free = problem.withoutCopies();
     std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
     sources.push_back(oneByOne(free));

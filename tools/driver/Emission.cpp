@@ -93,7 +93,6 @@ bool Emission::chooseSchedule() {
   }
   keepOnly(chosen);
   isAdaptive = bool(adaptive);
-  drawsDocuments = bool(chosen.front().lookupPlan().getTokensAttr());
   chosenTarget = chosen.front().lookupPlan().getTargetKind();
   chosenType = chosen.front().lookupPlan().getDType();
   return succeeded(shareState(chosen, adaptive));
@@ -313,7 +312,9 @@ void Emission::noteSchedules() {
   figures = ranksOf(schedules.front()) + ", ";
   figures += schedules.size() == 1 ? pipe::titleOf(schedules.front())
                                    : countOf(schedules.size(), "schedule");
-  bodyNames = bodiesOf(schedules.front().lookupPlan().lookupModel());
+  pipe::PlanOp plan = schedules.front().lookupPlan();
+  bodyNames = bodiesOf(plan.lookupModel());
+  drawsDocuments = bool(plan.getTokensAttr());
 }
 
 void Emission::noteArenas() {
