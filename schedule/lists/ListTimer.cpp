@@ -130,8 +130,7 @@ inline void ListTimer::send(const TaskFigures &task, int32_t rank, TaskId t) {
     if (--missing[output.to] > 0)
       continue;
     if (const int32_t to = graph.tasks[output.to].rank;
-        to != rank &&
-        (!inOrder || inOrder->rank(to)[next[to]] == output.to))
+        to != rank && (!inOrder || inOrder->rank(to)[next[to]] == output.to))
       wake(to);
   }
 }

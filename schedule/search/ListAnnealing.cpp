@@ -84,8 +84,7 @@ static bool isEqual(const RankLists &a, const RankLists &b, int32_t rank) {
 /// Makes the changed list legal. False if it cannot be or is the same.
 bool ListAnnealing::settle(int32_t rank, int32_t unchanged) {
   const auto lead = static_cast<int32_t>(random.below(maxLead + 1));
-  return legalizer.legalize(current, rank, randomOverflow(), lead,
-                            unchanged) &&
+  return legalizer.legalize(current, rank, randomOverflow(), lead, unchanged) &&
          !isEqual(current, kept, rank);
 }
 

@@ -40,8 +40,8 @@ Judged judge(const Problem &problem, Schedule schedule, bool inIndexOrder);
 /// Appends the arguments that families suggest for the problem (see
 /// familyVariants()).
 void appendVariants(std::vector<FamilyChoice> &choices, const Problem &problem);
-/// If stages may copy to their hosts, appends the choices with the fewest copies
-/// with which the caps hold.
+/// If stages may copy to their hosts, appends the choices with the fewest
+/// copies with which the caps hold.
 void appendCopies(std::vector<FamilyChoice> &choices, const Problem &problem);
 /// Sorts by stepsBeyondTasks(), stably.
 void sortQuickFirst(std::vector<FamilyChoice> &choices, const Problem &problem);

@@ -36,7 +36,8 @@ constexpr int64_t movesPerTask = 300;
 /// Temperatures as parts of the objective: of starts, of later rounds and of
 /// orders.
 /// `weightOfEnds` is for half of the chains of a round.
-constexpr double weightOfEnds = 0.1, hotStart = 0.02, hotRound = 0.01, hotOrder = 0.003;
+constexpr double weightOfEnds = 0.1, hotStart = 0.02, hotRound = 0.01,
+                 hotOrder = 0.003;
 
 class Searcher : ListSearch {
 public:
