@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   record GRAPH FILE               prints what a graph allocates and returns
-//   run BODY F|I|W|B FILE SCALE     leaves in FILE what the buffers then have
+//   run BODY F|I|W|B FILE SCALE     works on the buffers in FILE
 //   time BODY F|I|W|B FILE SCALE N  prints the nanoseconds of up to N runs
 //
 // A file begins with lines, which end with an empty one; 64-byte aligned
@@ -15,12 +15,18 @@
 #include "runtime/torch/tensor.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace rondo::torch {
 
@@ -37,40 +43,47 @@ int64_t aligned(int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// A file of lines and contents.
-struct Contents {
+/// A file of lines and contents, in memory. If it is not shared, the file stays
+/// as it is.
+class Contents {
+public:
   std::vector<std::string> lines;
-  /// The place in the file at which the contents begin.
-  int64_t begin;
-  std::vector<char> memory;
   char *first;
 
-  explicit Contents(const char *path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in)
-      throw runtime::Error("cannot read '" + std::string(path) + "'");
-    for (std::string line; std::getline(in, line) && !line.empty();)
-      lines.push_back(line);
-    begin = aligned(in.tellg());
-    in.seekg(0, std::ios::end);
-    const int64_t bytes = std::max<int64_t>(int64_t(in.tellg()) - begin, 0);
-    memory.resize(bytes + alignment);
-    const auto address = reinterpret_cast<uintptr_t>(memory.data());
-    first = memory.data() + (alignment - address % alignment) % alignment;
-    in.seekg(begin);
-    in.read(first, bytes);
-    if (!in)
-      throw runtime::Error("cannot read '" + std::string(path) + "'");
+  Contents(const char *path, bool isShared) {
+    auto fail = [&] {
+      throw runtime::Error("cannot map '" + std::string(path) +
+                           "': " + std::strerror(errno));
+    };
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    struct stat status;
+    if (file < 0 || fstat(file, &status) != 0)
+      fail();
+    bytes = status.st_size;
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                  isShared ? MAP_SHARED : MAP_PRIVATE, file, 0);
+    const bool isMapped = memory != MAP_FAILED;
+    close(file);
+    if (!isMapped)
+      fail();
+    char *const all = static_cast<char *>(memory);
+    int64_t begin = 0;
+    for (bool isEmpty = false; begin < bytes && !isEmpty;) {
+      const int64_t end = std::find(all + begin, all + bytes, '\n') - all;
+      isEmpty = end == begin;
+      if (!isEmpty)
+        lines.emplace_back(all + begin, all + end);
+      begin = end + 1;
+    }
+    first = all + aligned(begin);
   }
+  Contents(const Contents &) = delete;
+  Contents &operator=(const Contents &) = delete;
+  ~Contents() { munmap(memory, bytes); }
 
-  void writeBack(const char *path, int64_t bytes) const {
-    std::fstream out(path, std::ios::binary | std::ios::in | std::ios::out);
-    out.seekp(begin);
-    out.write(first, bytes);
-    out.close();
-    if (!out)
-      throw runtime::Error("cannot write '" + std::string(path) + "'");
-  }
+private:
+  void *memory;
+  int64_t bytes;
 };
 
 Value parseValue(const std::string &line) {
@@ -107,7 +120,7 @@ void printOutput(const Tensor &tensor, const std::vector<char *> &inputs,
 }
 
 int record(Graph &graph, const char *path) {
-  const Contents contents(path);
+  const Contents contents(path, /*isShared=*/false);
   std::vector<Tensor *> inputs, outputs(1024);
   std::vector<char *> addresses;
   std::vector<int64_t> extents;
@@ -144,7 +157,6 @@ int record(Graph &graph, const char *path) {
 struct FileBuffers {
   rondo_task task{};
   std::vector<void *> inputs, inputGrads, streams;
-  int64_t bytes = 0;
 
   FileBuffers(const Contents &contents, double lossScale) {
     char *next = contents.first;
@@ -158,7 +170,6 @@ struct FileBuffers {
       place(space, index, address);
       next += aligned(size);
     }
-    bytes = next - contents.first;
     task.inputs = inputs.data();
     task.input_grads = inputGrads.data();
     task.streams = streams.data();
@@ -210,13 +221,10 @@ void runOrThrow(const Task &task, const rondo_layer &layer,
 
 int run(const Task &task, const rondo_layer &layer, const char *path,
         double lossScale, int64_t times) {
-  const Contents contents(path);
+  const Contents contents(path, /*isShared=*/times == 0);
   FileBuffers buffers(contents, lossScale);
-  if (times == 0) {
+  if (times == 0)
     runOrThrow(task, layer, buffers.task);
-    contents.writeBack(path, buffers.bytes);
-    return 0;
-  }
   std::chrono::nanoseconds all{};
   for (int64_t t = 0; t < times && (t < minTimes || all < enough); ++t) {
     const auto start = std::chrono::steady_clock::now();

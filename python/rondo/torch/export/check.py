@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
@@ -13,9 +12,10 @@ from typing import Sequence
 import torch
 
 from .layer import Layer, Refusal, staged
-from .library import PROBED, write_contents
+from .library import PROBED
+from .probe import ProbeMemory, bytes_of
 from .random_numbers import HashedRandom
-from .tasks import Body, Place, Region, aligned, data_place, edge_places
+from .tasks import Body, Place, Region, data_place, edge_places
 
 #: Largest difference that is taken for rounding, relative to a tensor's largest value.
 TOLERANCE = 1e-5
@@ -51,10 +51,10 @@ class Agreement:
 
 
 class Buffers:
-    """The buffers of a layer's tasks, in a file that a probe reads and writes."""
+    """The buffers of a layer's tasks, which a probe reads and writes."""
 
-    def __init__(self, body: Body, layer: Layer, path: Path):
-        self.sizes = {
+    def __init__(self, body: Body, layer: Layer):
+        sizes = {
             ("weights", 0): body.weight_bytes,
             ("gradients", 0): body.weight_bytes - body.frozen_weight_bytes,
             ("saved_for_input_grad", 0): body.saved_for_input_grad_bytes,
@@ -67,83 +67,63 @@ class Buffers:
         }
         for index, tensor in enumerate(layer.data):
             place = data_place(layer, index)
-            self.sizes[place.space, place.index] = staged(tensor).nbytes
+            sizes[place.space, place.index] = staged(tensor).nbytes
         for space in ("inputs", "input_grads"):
             for index, size in enumerate(edge_places(layer, space)[1]):
-                self.sizes[space, index] = size
+                sizes[space, index] = size
+        lines = [f"{name} {index} {size}" for (name, index), size in sizes.items()]
+        self.memory = ProbeMemory(lines, list(sizes.values()))
+        self.values = dict(zip(sizes, self.memory.contents))
         # A byte that nothing writes stays part of a NaN, which the comparison finds.
-        self.values = {
-            buffer: bytearray(b"\xff" * size) for buffer, size in self.sizes.items()
-        }
-        self.path = path
+        self.forget(*{space for space, _ in sizes})
 
     def put(self, place: Place, tensor: torch.Tensor) -> None:
-        raw = tensor.detach().contiguous().numpy().tobytes()
-        memory = self.values[place.space, place.index]
-        memory[place.offset : place.offset + len(raw)] = raw
+        raw = bytes_of(tensor)
+        self.values[place.space, place.index][place.offset :][: len(raw)].copy_(raw)
 
     def get(self, place: Place, like: torch.Tensor) -> torch.Tensor:
         size = like.numel() * like.element_size()
         memory = self.values[place.space, place.index]
-        raw = bytearray(memory[place.offset : place.offset + size])
-        return torch.frombuffer(raw, dtype=like.dtype).reshape(like.shape)
+        raw = memory[place.offset : place.offset + size].clone()
+        return raw.view(like.dtype).reshape(like.shape)
 
-    def copy(self) -> dict[tuple[str, int], bytearray]:
-        return {buffer: bytearray(content) for buffer, content in self.values.items()}
+    def copy(self) -> dict[tuple[str, int], torch.Tensor]:
+        return {buffer: content.clone() for buffer, content in self.values.items()}
+
+    def restore(self, values: dict[tuple[str, int], torch.Tensor]) -> None:
+        for buffer, content in values.items():
+            self.values[buffer].copy_(content)
 
     def forget(self, *spaces: str) -> None:
         """What a task may not read."""
-        for buffer, size in self.sizes.items():
-            if buffer[0] in spaces:
-                self.values[buffer] = bytearray(b"\xff" * size)
+        for (space, _), content in self.values.items():
+            if space in spaces:
+                content.fill_(0xFF)
 
     def run(self, probe: Path, body: str, kind: str, loss_scale: float) -> None:
         self.forget("workspace")
-        lines = [f"{name} {index} {size}" for (name, index), size in self.sizes.items()]
-        begin = write_contents(self.path, lines, [bytes(v) for v in self.values.values()])
-        done = subprocess.run(
-            [str(probe), "run", body, kind, str(self.path), str(loss_scale)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip() or f"the probe ended with {done.returncode}")
-        raw = self.path.read_bytes()[begin:]
-        place = 0
-        for buffer, size in self.sizes.items():
-            self.values[buffer] = bytearray(raw[place : place + size])
-            place += aligned(size)
+        self.memory.run(probe, "run", f"{body} {kind}", str(loss_scale))
 
     def measure(self, probe: Path, body: str, kind: str) -> int:
         """The median time in ns of a task on the buffers that its last run left."""
-        done = subprocess.run(
-            [str(probe), "time", body, kind, str(self.path), "1", "7"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip())
+        times = self.memory.run(probe, "time", f"{body} {kind}", "1", "7").split()
         # The first runs load the graph and touch memory.
-        return int(statistics.median([int(n) for n in done.stdout.split()][2:]))
+        return int(statistics.median([int(n) for n in times][2:]))
 
 
-def check_layer(
-    layer: Layer, body: Body, name: str, probe: Path, folder: Path
-) -> Agreement:
+def check_layer(layer: Layer, body: Body, name: str, probe: Path) -> Agreement:
     """Runs F, I and W, and compares outputs and gradients with eager ones; and B with
     I and W. W runs a second time with gradients that do not lie in place, and must give
     the same bits. Raises Refusal where they differ by more than TOLERANCE."""
     loss_scale = 0.25
     eager = _eager(layer, loss_scale)
     _refuse_nan(layer, eager)
-    buffers = Buffers(body, layer, folder / f"{layer.name}.buffers")
+    buffers = Buffers(body, layer)
     for weight in body.weights:
         buffers.put(Place("weights", weight.offset), weight.value.float())
     _put_edges(buffers, layer, eager.output_grads)
     gradients = "gradients", 0
-    buffers.values[gradients] = bytearray(buffers.sizes[gradients])
+    buffers.values[gradients].zero_()
     buffers.run(probe, name, "F", loss_scale)
     times = [buffers.measure(probe, name, "F")]
     outputs = _outputs(buffers, layer, eager.outputs)
@@ -161,15 +141,15 @@ def check_layer(
     times.append(buffers.measure(probe, name, "W"))
     is_equal = None
     if any(task.kind == "B" for task in body.tasks):
-        buffers.values = after_forward
+        buffers.restore(after_forward)
         buffers.run(probe, name, "B", loss_scale)
         is_equal = all(
-            buffers.values[space] == results[space]
-            for space in results
-            if space[0] in ("gradients", "input_grads")
+            torch.equal(buffers.values[buffer], content)
+            for buffer, content in results.items()
+            if buffer[0] in ("gradients", "input_grads")
         )
-    buffers.path.unlink()
-    buffers.values[gradients] = results[gradients]
+    buffers.memory.close()
+    buffers.restore({gradients: results[gradients]})
     trained = [w for w in body.weights if w.name in eager.parameter_grads]
     output_error = differences(outputs, eager.outputs)
     found = input_grads + [
@@ -205,18 +185,18 @@ def _exact_gradients(
 
 def _weight_grads(
     buffers: Buffers, layer: Layer, probe: Path, name: str, loss_scale: float
-) -> bytearray:
+) -> torch.Tensor:
     """Gradients after a run of W. Refuses those that have other bits in place."""
     gradients = "gradients", 0
     before = buffers.copy()
     buffers.run(probe, name, "W", loss_scale)
     buffers.run(probe, name, "W", loss_scale)
-    twice = buffers.values[gradients]
-    buffers.values = before
+    twice = buffers.values[gradients].clone()
+    buffers.restore(before)
     buffers.run(probe, name, "W_copied", loss_scale)
-    once = bytearray(buffers.values[gradients])
+    once = buffers.values[gradients].clone()
     buffers.run(probe, name, "W_copied", loss_scale)
-    if twice != buffers.values[gradients]:
+    if not torch.equal(twice, buffers.values[gradients]):
         raise Refusal(
             f"layer '{layer.name}': gradients differ when W writes them in place"
         )

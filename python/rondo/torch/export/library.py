@@ -425,17 +425,6 @@ def _value(placed: Placed) -> str:
     )
 
 
-def write_contents(path: Path, lines: Sequence[str], contents: Sequence[bytes]) -> int:
-    """A file for a probe: lines, an empty line, and aligned contents. Returns where
-    the contents begin."""
-    head = "".join(line + "\n" for line in lines).encode() + b"\n"
-    with open(path, "wb") as out:
-        out.write(head + bytes(aligned(len(head)) - len(head)))
-        for content in contents:
-            out.write(content + bytes(aligned(len(content)) - len(content)))
-    return aligned(len(head))
-
-
 def tensor_line(placed: Placed) -> str:
     numbers = [_DTYPES[placed.dtype], len(placed.shape), *placed.shape, *placed.strides]
     return " ".join(map(str, numbers))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import NoReturn, Sequence
@@ -15,8 +14,9 @@ from .build import MissingFunctions, make_program
 from .calls import operation_of, place
 from .compile import Compiled, operations_of
 from .layer import Layer, Refusal
-from .library import Glue, Recording, parse_recording, plan, tensor_line, write_contents
+from .library import Glue, Recording, parse_recording, plan, tensor_line
 from .mlir import Exported
+from .probe import ProbeMemory, bytes_of
 from .tasks import Task
 
 
@@ -43,7 +43,7 @@ def record(
                 continue
             try:
                 recordings = [
-                    _record_task(program, done, task, folder, seed) for seed in (0, 1)
+                    _record_task(program, done, task, seed) for seed in (0, 1)
                 ]
             except RuntimeError as error:
                 raise Refusal(
@@ -115,32 +115,22 @@ def _refuse_functions(
 
 
 def _record_task(
-    program: Path, compiled: Compiled, task: Task, folder: Path, seed: int
+    program: Path, compiled: Compiled, task: Task, seed: int
 ) -> Recording:
     generator = torch.Generator().manual_seed(seed)
-    lines, contents = [], []
-    for placed in task.inputs:
-        count = placed.nbytes // placed.dtype.itemsize
-        if placed.dtype.is_floating_point:
-            tensor = torch.rand(count, generator=generator, dtype=placed.dtype)
-        else:
-            tensor = torch.zeros(count, dtype=placed.dtype)
-        lines.append(tensor_line(placed))
-        contents.append(tensor.numpy().tobytes())
-    path = folder / "probe.in"
-    write_contents(path, lines, contents)
-    done = subprocess.run(
-        [str(program), "record", compiled.name, str(path)],
-        capture_output=True,
-        text=True,
-        check=False,
+    memory = ProbeMemory(
+        [tensor_line(placed) for placed in task.inputs],
+        [placed.nbytes for placed in task.inputs],
     )
-    path.unlink()
-    if done.returncode != 0:
-        # Lines that the graph itself prints come first.
-        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
-        raise RuntimeError(lines[-1].removeprefix("error: "))
-    return parse_recording(done.stdout)
+    try:
+        for placed, content in zip(task.inputs, memory.contents):
+            if placed.dtype.is_floating_point:
+                count = placed.nbytes // placed.dtype.itemsize
+                tensor = torch.rand(count, generator=generator, dtype=placed.dtype)
+                content.copy_(bytes_of(tensor))
+        return parse_recording(memory.run(program, "record", compiled.name))
+    finally:
+        memory.close()
 
 
 def _check_outputs(layer: str, task: Task, recording: Recording) -> None:

@@ -294,9 +294,7 @@ def _check(
         body = exported.body
         planned = body.workspace_bytes
         body.workspace_bytes = max(planned, workspaces[exported.name])
-        exported.agreement = check_layer(
-            exported.layer, body, exported.name, program, folder
-        )
+        exported.agreement = check_layer(exported.layer, body, exported.name, program)
         exported.times = exported.agreement.times
         body.workspace_bytes = planned
         if exported.agreement.backward_is_equal is False:
