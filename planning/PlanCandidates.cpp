@@ -99,7 +99,9 @@ void Maker::tryOwnCut(PlanCandidate &best) const {
       !space.isWrittenAs(best.shape))
     return;
   const PlanShape shape = best.shape;
-  PlanCandidate own = make({Placing::AsWritten, 0, shape.microbatches}, 1);
+  PlanShape written = {Placing::AsWritten, 0, shape.microbatches};
+  written.recomputed = shape.recomputed;
+  PlanCandidate own = make(written, 1);
   own.shape = shape;
   takeBetter(best, std::move(own));
 }
@@ -137,7 +139,8 @@ void Maker::tryRoomierCuts(PlanCandidate &best, double part) const {
 
 static bool hasSameStages(const ShapedPlan &a, const ShapedPlan &b) {
   return a.problem.microbatches == b.problem.microbatches &&
-         a.ranks == b.ranks && a.begins == b.begins;
+         a.ranks == b.ranks && a.begins == b.begins &&
+         a.problem.recomputation == b.problem.recomputation;
 }
 
 std::vector<PlanCandidate> Maker::run(const std::vector<PlanShape> &shapes) {

@@ -13,7 +13,25 @@ std::string PlanShape::text() const {
   std::string text = names[static_cast<int>(placing)];
   if (placing == Placing::Interleaved || placing == Placing::Wave)
     text += " v=" + std::to_string(chunks);
-  return text + " m=" + std::to_string(microbatches);
+  text += " m=" + std::to_string(microbatches);
+  return recomputed == 0
+             ? text
+             : text + ", first " + std::to_string(recomputed) + " recompute";
+}
+
+void rondo::appendRecomputed(std::vector<PlanShape> &shapes, int64_t ranks,
+                             int64_t written) {
+  for (size_t i = 0, count = shapes.size(); i < count; ++i) {
+    PlanShape shape = shapes[i];
+    const int64_t stages = shape.placing == Placing::AsWritten
+                               ? written
+                               : ranks * shape.chunks,
+                  steps = std::min(stages, maxRecomputed);
+    for (int64_t step = 1; step <= steps; ++step) {
+      shape.recomputed = static_cast<int32_t>(stages * step / steps);
+      shapes.push_back(shape);
+    }
+  }
 }
 
 /// Whether a placing may have this many chunks per rank. `hasV`: V is among the

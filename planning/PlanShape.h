@@ -26,8 +26,11 @@ struct PlanShape {
   /// Beam width of partitionLayers(): the number of cuts of the first layers
   /// that it keeps.
   int64_t maxLabels = 2000;
+  /// The first stages recompute all their layers, as many as this, in addition
+  /// to those that do as written.
+  int32_t recomputed = 0;
 
-  /// `interleaved v=2 m=16`.
+  /// `interleaved v=2 m=16`, `v m=8, first 2 recompute`.
   std::string text() const;
 };
 
@@ -42,6 +45,12 @@ struct ShapeChoice {
   /// The stages stay as written; only micro-batches change.
   bool onlyAsWritten = false;
 };
+
+/// Appends shapes whose first stages recompute: one stage to all, in at most
+/// `maxRecomputed` steps. `written`: number of stages of the plan as written.
+void appendRecomputed(std::vector<PlanShape> &shapes, int64_t ranks,
+                      int64_t written);
+inline constexpr int64_t maxRecomputed = 8;
 
 /// The sensible shapes of a choice for `ranks` ranks: a linear placing has one
 /// chunk, a V two, a wave an even number. The plan as written comes first.

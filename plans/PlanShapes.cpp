@@ -204,6 +204,21 @@ static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
   return std::nullopt;
 }
 
+/// Lets the first stages recompute all their layers, which then keep nothing
+/// that could leave.
+static void recomputeFirst(PlanOp plan, int32_t count) {
+  const ArrayAttr all = Builder(plan.getContext()).getArrayAttr({});
+  for (StageOp stage : plan.getStages()) {
+    if (count-- <= 0)
+      return;
+    stage.setRecomputeAttr(all);
+    stage.removeOffloadAttr();
+    // resolveStages() sets them again.
+    stage.removeCostsAttr();
+    stage.removeBuffersAttr();
+  }
+}
+
 /// The plan of a shape, or why there is none.
 static Result<ShapedPlan> makeShaped(PlanFactory &factory,
                                      const ShapeGroups &groups,
@@ -221,6 +236,7 @@ static Result<ShapedPlan> makeShaped(PlanFactory &factory,
     if (std::optional<Fault> fault =
             cutLayers(plan, factory.base(), groups, shape, shaped.cutGap))
       return std::move(*fault);
+  recomputeFirst(plan, shape.recomputed);
   // Replicas need samples of each micro-batch.
   if (std::optional<Fault> fault = factory.check(plan))
     return std::move(*fault);

@@ -225,8 +225,10 @@ private:
     if (starts.empty())
       return;
     offer(domain, starts.front().lists);
+    // The last search ends with the budget: the pace may change.
     const int64_t until =
-        budget.tasksUsed() + int64_t(double(tasksLeft()) * share);
+        share < 1 ? budget.tasksUsed() + int64_t(double(tasksLeft()) * share)
+                  : never;
     for (int64_t round = 0; !isDone(); ++round) {
       const int64_t left = std::min(tasksLeft(), until - budget.tasksUsed());
       if (left <= 0)

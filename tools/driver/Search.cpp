@@ -69,9 +69,9 @@ std::string problemFileBeside(StringRef output) {
 int searchAmongPlans(const Request &request, Session &session) {
   if (request.search.options.robustness)
     return reportUsage("--robust searches the plan as written; leave out "
-                       "--placement, --chunks and --microbatches");
+                       "--placement, --chunks, --microbatches and --recompute");
   if (!isModuleFile(request.input))
-    return reportUsage("--placement, --chunks, --microbatches, "
+    return reportUsage("--placement, --chunks, --microbatches, --recompute, "
                        "--problem-output and a .mlir output need a .mlir "
                        "file; the placement of a rondo-problem is fixed");
   if (!request.costs.empty())
@@ -122,6 +122,7 @@ int readRequest(const Arguments &arguments, Request &request) {
       if (orders == orderClassWords[i])
         request.search.options.orders = static_cast<OrderClass>(i);
   request.shapes = shapeRequest(arguments);
+  request.shapes.mayRecompute = arguments.text("recompute") == "auto";
   request.costs = arguments.text("costs");
   request.output = arguments.text("output", "-");
   request.problemOutput = arguments.text("problem-output");
@@ -278,7 +279,7 @@ const Command &searchCommand() {
       optionTable(),
       {"FILE [-o FILE] [OPTIONS]", "--problems FILE [-o FILE] [OPTIONS]",
        "FILE [--placement LIST] [--chunks LIST] [--microbatches LIST] "
-       "[-o FILE] [OPTIONS]",
+       "[--recompute auto] [-o FILE] [OPTIONS]",
        "FILE [--iterations N] [--policy LIST] [--most-delay N] "
        "[--microbatches LIST] [-o FILE] [OPTIONS]",
        "FILE --pareto [--points N] [--json] [-o FILE] [OPTIONS]",

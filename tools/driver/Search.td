@@ -17,6 +17,9 @@ defm order : Choice<"order", "index,sums,perm,wperm,free",
   "which orders of micro-batches that differ may be chosen: index, F, I and W "
   "as numbered; sums, W as numbered; perm, one order for all; wperm, one order "
   "of W; free, any, with other last bits of sums (default wperm)">;
+defm recompute : Choice<"recompute", "none,auto",
+  "whether stages of a .mlir file may recompute in addition to those that do as "
+  "written: none; auto, the first ones, from one to all (default none)">;
 defm problem_output : Value<"problem-output", "FILE",
   "also write the problem of the chosen plan or window (rondo-problem)">;
 defm output : Value<"output", "FILE",

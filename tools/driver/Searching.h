@@ -153,9 +153,12 @@ int searchCurves(const CurveRequest &request, const SearchRequest &search,
 /// neither placements nor chunks are given, the stages stay as written.
 struct ShapeRequest {
   std::string placements, chunks, microbatches;
+  /// Whether stages may recompute that do not as written.
+  bool mayRecompute = false;
 
   bool isEmpty() const {
-    return placements.empty() && chunks.empty() && microbatches.empty();
+    return placements.empty() && chunks.empty() && microbatches.empty() &&
+           !mayRecompute;
   }
 };
 

@@ -129,6 +129,9 @@ int chooseShapes(const ShapeRequest &request, pipe::PlanOp base,
                        Twine(maxMicrobatches) + " such as 8,16,32");
   shapes = shapesOf(choice, pipe::shapeGroups(base)->groups.size(),
                     base.getMicrobatches());
+  if (request.mayRecompute)
+    appendRecomputed(shapes, pipe::shapeGroups(base)->groups.size(),
+                     base.getStages().size());
   if (shapes.empty())
     return reportUsage(
         "no placement has these chunks: linear has 1, v 2, wave an even "

@@ -230,4 +230,13 @@ TEST(PlanShape, OfAChoiceOnlyThoseThatMakeSense) {
   EXPECT_TRUE(texts(odd, 4).empty());
 }
 
+TEST(PlanShape, FirstStagesRecompute) {
+  std::vector<PlanShape> shapes = {{Placing::AsWritten, 0, 8},
+                                   {Placing::Interleaved, 5, 8}};
+  appendRecomputed(shapes, /*ranks=*/4, /*written=*/3);
+  ASSERT_EQ(shapes.size(), 2 + 3 + size_t(maxRecomputed));
+  EXPECT_EQ(shapes[3].text(), "as written m=8, first 2 recompute");
+  EXPECT_EQ(shapes.back().text(), "interleaved v=5 m=8, first 20 recompute");
+}
+
 } // namespace
