@@ -212,8 +212,8 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan) {
     return error;
   };
   if (plan.getTokensAttr() && plan.getTargetKind() != pipe::Target::Cpu)
-    return refuse("are drawn, which programs for GPUs cannot do yet: compile "
-                  "it with --target cpu");
+    return refuse("are drawn, which programs for GPUs cannot do yet: list "
+                  "documents, or compile it with --target=cpu");
   if (plan.getDocumentsAttr() && plan.getTargetKind() != pipe::Target::Cpu)
     for (pipe::LayerOp layer : plan.lookupModel().getLayers())
       if (layer.getCustomAttr())
