@@ -108,9 +108,8 @@ struct Figures {
           outputGrad = 0;
   /// Sums over the layers that R runs.
   int64_t recomputeNs = 0, recomputed = 0;
-  /// Sums over the layers whose activations may leave, and of these what I
-  /// frees.
-  int64_t offloaded = 0, offloadedForInputGrad = 0;
+  /// What may leave of what layers save.
+  int64_t offloaded = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
 
@@ -120,13 +119,8 @@ private:
 } // namespace
 
 void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
-  const int64_t forwardBefore = ns[0], activationBefore = activation,
-                freedBefore = freedByInputGrad;
+  const int64_t forwardBefore = ns[0], activationBefore = activation;
   addLayer(layer, op, speed);
-  if (layer.offloads) {
-    offloaded += activation - activationBefore;
-    offloadedForInputGrad += freedByInputGrad - freedBefore;
-  }
   if (layer.recomputes) {
     recomputeNs += ns[0] - forwardBefore;
     recomputed += activation - activationBefore;
@@ -140,6 +134,10 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     ns[1] += layer.inputGradNs;
     ns[2] += layer.weightGradNs;
     activation += layer.activationBytes;
+    if (leaves(layer, runtime::SavedPart::ForInputGrad))
+      offloaded += layer.inputGradFreesBytes;
+    if (leaves(layer, runtime::SavedPart::ForWeightGrad))
+      offloaded += layer.activationBytes - layer.inputGradFreesBytes;
     freedByInputGrad += layer.inputGradFreesBytes;
     kept += layer.inputGradKeepsBytes;
     // Also if no layer takes it.
@@ -163,6 +161,7 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
   }
   runtime::LayerSizes sizes = runtime::layerSizes(layer);
   activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;
+  offloaded += sizes.awayForInputGrad + sizes.awayForWeightGrad;
   freedByInputGrad += sizes.savedForInputGrad;
   kept += sizes.keptForWeightGrad;
   output = sizes.output;
@@ -236,10 +235,8 @@ StageCosts StageFigures::costs(StageOp stage, int64_t microbatch) const {
   const int64_t checkpoints = runtime::checkpointBytes(own.data(), own.size());
   std::optional<int64_t> offloaded;
   if (stage.getOffloadAttr())
-    offloaded = stage.getBefore() == LoadBefore::InputGrad ? sum.offloaded
-                : stage.getBefore() == LoadBefore::WeightGrad
-                    ? sum.offloaded - sum.offloadedForInputGrad
-                    : checkpoints;
+    offloaded = stage.getBefore() == LoadBefore::Recompute ? checkpoints
+                                                           : sum.offloaded;
   return {sum.ns[0],
           sum.ns[1],
           sum.ns[2],

@@ -80,7 +80,26 @@ struct LayerArgs {
   /// starts. Null: each sample is a document, and a row is one.
   const int32_t *documentStarts;
   int32_t numDocuments;
+  /// Of savedForInputGrad and savedForWeightGrad, what leaves if a part stays:
+  /// offsets with inAway count from there (model/saved_parts.h).
+  void *awayForInputGrad;
+  void *awayForWeightGrad;
 };
+
+/// A place in what F saves, as a base and an offset from it.
+struct SavedPlace {
+  void *base;
+  int64_t offset;
+
+  SavedPlace(void *stays, void *goes, int64_t offset)
+      : base(offset & inAway ? goes : stays), offset(offset & ~inAway) {}
+};
+inline SavedPlace savedForInputGrad(const LayerArgs &args, int64_t offset) {
+  return {args.savedForInputGrad, args.awayForInputGrad, offset};
+}
+inline SavedPlace savedForWeightGrad(const LayerArgs &args, int64_t offset) {
+  return {args.savedForWeightGrad, args.awayForWeightGrad, offset};
+}
 
 /// No tensor has more dimensions.
 inline constexpr int32_t maxTensorDims = 8;

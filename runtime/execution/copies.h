@@ -15,7 +15,17 @@ namespace rondo::runtime {
 
 class Device;
 class HostLinks;
+class CopyTurns;
 class JsonWriter;
+
+/// What the copies of a program's ranks in this process have in common; null if
+/// there is none.
+struct SharedCopies {
+  /// Imposes the times of the plan's host links.
+  HostLinks *links = nullptr;
+  /// Keeps the schedule's orders of copies over links that ranks share.
+  CopyTurns *turns = nullptr;
+};
 
 /// Runs the copies of one rank of a program, or enqueues them on a device that
 /// enqueues its work: then waits are the device's, and none blocks. Functions
@@ -53,10 +63,14 @@ public:
 
 /// Entry points of the part that programs with copies link.
 struct CopySupport {
-  /// `links` may be null: no times are imposed.
   std::unique_ptr<CopyRunner> (*make)(const RankContext &context,
                                       const Messages &messages,
-                                      HostLinks *links);
+                                      const SharedCopies &shared);
+  /// Null if the program's schedule orders no link's copies. Throws Error if
+  /// this process cannot keep an order.
+  std::shared_ptr<CopyTurns> (*makeTurns)(const Executable &executable,
+                                          const ProgramDesc &program,
+                                          const World &world);
   /// Imposes the plan's host links on the copies of the ranks of this process.
   /// Throws Error if ranks of several processes share a link.
   std::shared_ptr<HostLinks> (*imposedLinks)(const Executable &executable,
@@ -70,7 +84,7 @@ struct CopySupport {
 class Copies {
 public:
   Copies(const RankContext &context, const Messages &messages,
-         HostLinks *links);
+         const SharedCopies &shared);
 
   bool areOf(int64_t replica, int64_t microbatch) const {
     return runner && runner->areOf(replica, microbatch);

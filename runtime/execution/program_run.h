@@ -81,6 +81,8 @@ private:
 
   State &state;
   const ProgramDesc &desc;
+  /// Used by threads of the ranks.
+  std::shared_ptr<CopyTurns> copyTurns;
   const ProgramOptions options;
   Transport &transport;
   const Wiring &wiring;

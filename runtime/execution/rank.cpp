@@ -18,11 +18,11 @@ Rank::~Rank() = default;
 
 RunningRank::RunningRank(const RankContext &context,
                          const OptimizerConfig &optimizer, ActionRing &ring,
-                         FaultPoint *fault, HostLinks *links)
+                         FaultPoint *fault, const SharedCopies &shared)
     : RankLog(context, ring, fault), context(context), state(context.state),
       program(context.program), device(context.device()),
       transport(context.transport), me(context.rank), optimizer(optimizer),
-      messages(context, *this), copies(context, messages, links),
+      messages(context, *this), copies(context, messages, shared),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
   for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
@@ -237,6 +237,23 @@ static inline void runForward(const ReplicaBinding &binding,
   layer.body.forward(layer.desc, &args);
 }
 
+/// Where an input of a layer begins in a checkpoint of all; of the number of
+/// inputs: the end.
+static int64_t inputOffset(const LayerBinding &layer, int32_t input) {
+  int64_t offset = 0;
+  for (int32_t k = 0; k < input; ++k)
+    offset += alignedBytes(layer.desc->inputBytes[k]);
+  return offset;
+}
+
+/// Copies the inputs of a stage, whose buffers end with F, to a checkpoint.
+void RunningRank::keepInputs(const LayerBinding &layer, const LayerArgs &args,
+                             char *checkpoint) {
+  for (int32_t k = 0; k < layer.desc->numInputs; ++k)
+    device.copy(checkpoint + inputOffset(layer, k), args.inputs[k],
+                inputOffset(layer, k + 1) - inputOffset(layer, k));
+}
+
 void RunningRank::forward(int64_t h, int64_t microbatch) {
   if (isLeftOut(microbatch))
     return;
@@ -259,7 +276,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   const ReplicaBinding &binding = *sized.binding;
   const Saved saved(replica, microbatch);
   char *weights = replica.weights->weights(ActionKind::Forward, microbatch);
-  char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
+  char *checkpoints = saved.checkpoints();
   const int64_t number = microbatch % program.microbatches;
   for (size_t k = 0; k < replica.tensors->inputs.size(); ++k)
     sized.calls.front().forward.inputs[k] =
@@ -270,11 +287,13 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = sized.calls[l].forward;
     if (!layer.desc->recomputes) {
-      args.savedForInputGrad = saved.forInputGrad(layer);
-      args.savedForWeightGrad = saved.forWeightGrad(layer);
+      saved.setForInputGrad(layer, args);
+      saved.setForWeightGrad(layer, args);
     }
     // The layer before the one with which R begins writes the checkpoint.
-    if (layer.checkpointOffset >= 0)
+    if (l == 0 && layer.checkpointOffset >= 0)
+      keepInputs(layer, args, checkpoints + layer.checkpointOffset);
+    else if (layer.checkpointOffset >= 0)
       args.inputs[0] = checkpoints + layer.checkpointOffset;
     if (l + 1 < sized.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
@@ -317,7 +336,7 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
       replica.stepsBackAgain > 0
           ? replica.weights->changes(ActionKind::Recompute, microbatch)
           : nullptr;
-  char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
+  char *checkpoints = saved.checkpoints();
   const int64_t number = microbatch % program.microbatches;
   const std::vector<LocalTensor> &inputs =
       replica.tensors->recomputedInputs.empty()
@@ -332,10 +351,12 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     if (!layer.desc->recomputes)
       continue;
     LayerArgs &args = sized.calls[l].recompute;
-    args.savedForInputGrad = saved.forInputGrad(layer);
-    args.savedForWeightGrad = saved.forWeightGrad(layer);
+    saved.setForInputGrad(layer, args);
+    saved.setForWeightGrad(layer, args);
     if (layer.checkpointOffset >= 0)
-      args.inputs[0] = checkpoints + layer.checkpointOffset;
+      for (int32_t k = 0; k < layer.desc->numInputs; ++k)
+        args.inputs[k] =
+            checkpoints + layer.checkpointOffset + inputOffset(layer, k);
     setWeights(layer, args, weights);
     if (changes)
       args.weights = movedWeightsOf(replica, layer, weights, changes,
@@ -370,8 +391,8 @@ LayerArgs &RunningRank::inputGradArgs(LocalReplica &replica, SizedCalls &sized,
                                       int64_t microbatch) {
   const LayerBinding &layer = sized.binding->layers[l];
   LayerArgs &args = sized.calls[l].inputGrad;
-  args.savedForInputGrad = saved.forInputGrad(layer);
-  args.savedForWeightGrad = saved.forWeightGrad(layer);
+  saved.setForInputGrad(layer, args);
+  saved.setForWeightGrad(layer, args);
   args.keptForWeightGrad = saved.keptByInputGrad(layer);
   setTime(replica, args, microbatch);
   args.microbatch = microbatch % program.microbatches;
@@ -386,7 +407,7 @@ LayerArgs &RunningRank::weightGradArgs(LocalReplica &replica, SizedCalls &sized,
   args.gradients = (replica.shard ? replica.shard->gradients()
                                   : replica.binding->gradients) +
                    layer.gradientsOffset;
-  args.savedForWeightGrad = saved.forWeightGrad(layer);
+  saved.setForWeightGrad(layer, args);
   args.keptForWeightGrad = saved.keptByInputGrad(layer);
   setTime(replica, args, microbatch);
   args.microbatch = microbatch % program.microbatches;

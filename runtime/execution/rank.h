@@ -36,9 +36,9 @@ struct ReplicaRecord {
 /// made at construction, so an action costs its host much less than 1 us.
 class RunningRank final : public Rank, public RankLog {
 public:
-  /// `links` are imposed on copies; null: none are.
   RunningRank(const RankContext &context, const OptimizerConfig &optimizer,
-              ActionRing &ring, FaultPoint *fault, HostLinks *links = nullptr);
+              ActionRing &ring, FaultPoint *fault,
+              const SharedCopies &shared = {});
 
   /// Sets the next run. No thread may be running it. Returns whether its work
   /// has other addresses than that of the run before, so that no earlier
@@ -160,6 +160,7 @@ private:
                              .place(isLoaded ? Buffer::LoadedForWeightGrad
                                              : Buffer::OffloadedForWeightGrad)
                              .at(microbatch)),
+          stayingCheckpoints(replica.place(Buffer::Checkpoints).at(microbatch)),
           kept(replica.place(Buffer::SavedForInputGrad).at(microbatch)),
           keptForWeights(
               replica.place(Buffer::SavedForWeightGrad).at(microbatch)),
@@ -169,30 +170,49 @@ private:
           fromInputGrad(
               replica.place(Buffer::KeptForWeightGrad).at(microbatch)) {}
 
-    char *forInputGrad(const LayerBinding &layer) const {
-      char *base = layer.desc->recomputes ? again
-                   : layer.desc->offloads ? away
-                                          : kept;
-      return base ? base + layer.savedForInputGradOffset : nullptr;
+    /// Sets what a task of a layer reads or writes of it; W needs the second.
+    void setForInputGrad(const LayerBinding &layer, LayerArgs &args) const {
+      const LayerSizes &sizes = layer.sizes;
+      args.awayForInputGrad = place(away, layer.awayForInputGradOffset);
+      args.savedForInputGrad =
+          layer.desc->recomputes ? place(again, layer.savedForInputGradOffset)
+          : sizes.awayForInputGrad == sizes.savedForInputGrad
+              ? args.awayForInputGrad
+              : place(kept, layer.savedForInputGradOffset);
     }
-    char *forWeightGrad(const LayerBinding &layer) const {
-      char *base = layer.desc->recomputes ? againForWeights
-                   : layer.desc->offloads ? awayForWeights
-                                          : keptForWeights;
-      return base ? base + layer.savedForWeightGradOffset : nullptr;
+    void setForWeightGrad(const LayerBinding &layer, LayerArgs &args) const {
+      const LayerSizes &sizes = layer.sizes;
+      args.awayForWeightGrad =
+          place(awayForWeights, layer.awayForWeightGradOffset);
+      args.savedForWeightGrad =
+          layer.desc->recomputes
+              ? place(againForWeights, layer.savedForWeightGradOffset)
+          : sizes.awayForWeightGrad == sizes.savedForWeightGrad
+              ? args.awayForWeightGrad
+              : place(keptForWeights, layer.savedForWeightGradOffset);
     }
 
+    /// Those of a stage leave or stay.
+    char *checkpoints() const {
+      return stayingCheckpoints ? stayingCheckpoints : away;
+    }
     /// What I leaves for W.
     char *keptByInputGrad(const LayerBinding &layer) const {
-      return fromInputGrad ? fromInputGrad + layer.keptForWeightGradOffset
-                           : nullptr;
+      return place(fromInputGrad, layer.keptForWeightGradOffset);
     }
 
-    char *const away, *const awayForWeights,
-                          *const kept, *const keptForWeights,
-                                           *const again,
-                                               *const againForWeights,
-                                                   *const fromInputGrad;
+    static char *place(char *base, int64_t offset) {
+      return base ? base + offset : nullptr;
+    }
+
+    char *const away;
+    char *const awayForWeights;
+    char *const stayingCheckpoints;
+    char *const kept;
+    char *const keptForWeights;
+    char *const again;
+    char *const againForWeights;
+    char *const fromInputGrad;
   };
 
   /// The tensors of a micro-batch for its backward.
@@ -242,6 +262,8 @@ private:
                ? -1
                : span.before + microbatch / program.microbatches;
   }
+  void keepInputs(const LayerBinding &layer, const LayerArgs &args,
+                  char *checkpoint);
   LocalReplica &local(int64_t replica, int64_t microbatch);
   void checkOrder(LocalReplica &replica, int64_t microbatch) const;
   ShardedReplica &sharded(ActionKind kind, int64_t replica, int64_t unit);

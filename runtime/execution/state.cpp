@@ -362,18 +362,20 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
       layer.savedForWeightGradOffset = again.forWeightGrad;
       again.forInputGrad += layer.sizes.savedForInputGrad;
       again.forWeightGrad += layer.sizes.savedForWeightGrad;
-    } else if (layers[l].offloads) {
-      layer.savedForInputGradOffset = away.forInputGrad;
-      layer.savedForWeightGradOffset = away.forWeightGrad;
-      away.forInputGrad += layer.sizes.savedForInputGrad;
-      away.forWeightGrad += layer.sizes.savedForWeightGrad;
     } else {
-      next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
-      next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
+      const LayerSizes &sizes = layer.sizes;
+      layer.awayForInputGradOffset = away.forInputGrad;
+      layer.awayForWeightGradOffset = away.forWeightGrad;
+      away.forInputGrad += sizes.awayForInputGrad;
+      away.forWeightGrad += sizes.awayForWeightGrad;
+      next.savedForInputGradOffset +=
+          sizes.savedForInputGrad - sizes.awayForInputGrad;
+      next.savedForWeightGradOffset +=
+          sizes.savedForWeightGrad - sizes.awayForWeightGrad;
     }
-    if (l > 0 && beginsRecompute(layers, l)) {
+    if (hasCheckpoint(layers, l)) {
       layer.checkpointOffset = checkpoints;
-      checkpoints += layerSizes(layers[l - 1]).output;
+      checkpoints += checkpointBytesOf(layers, l);
     }
     next.keptForWeightGradOffset += layer.sizes.keptForWeightGrad;
     next.dataOffset += layer.sizes.data;

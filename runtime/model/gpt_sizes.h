@@ -46,10 +46,29 @@ int64_t gptBufferBytes(const LayerDesc &layer) {
              : alignedBytes(4 * OnCpu(layer).all.size());
 }
 
+/// Sets the bytes of a saved buffer, and of what may leave of it.
+template <typename OnCpu, typename OnCuda>
+void setSaved(const LayerDesc &layer, int64_t &all, int64_t &away) {
+  const bool isCpu = layer.target == Target::Cpu;
+  away = isCpu ? alignedBytes(4 * OnCpu(layer).all.goes().size())
+               : OnCuda(layer).all.goes().bytes();
+  all = away + (isCpu ? alignedBytes(4 * OnCpu(layer).all.stays().size())
+                      : OnCuda(layer).all.stays().bytes());
+}
+template <typename OnCpu, typename OnCuda>
+void setSavedForI(const LayerDesc &layer, LayerSizes &sizes) {
+  setSaved<OnCpu, OnCuda>(layer, sizes.savedForInputGrad,
+                          sizes.awayForInputGrad);
+}
+template <typename OnCpu, typename OnCuda>
+void setSavedForW(const LayerDesc &layer, LayerSizes &sizes) {
+  setSaved<OnCpu, OnCuda>(layer, sizes.savedForWeightGrad,
+                          sizes.awayForWeightGrad);
+}
+
 inline LayerSizes gptEmbeddingSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, EmbeddingWeights(layer).all.size());
-  sizes.savedForWeightGrad =
-      gptBufferBytes<EmbeddingSavedForW, cuda::EmbeddingSavedForW>(layer);
+  setSavedForW<EmbeddingSavedForW, cuda::EmbeddingSavedForW>(layer, sizes);
   sizes.output = gptActivationBuffer(layer);
   sizes.data = alignedBytes(4 * numTokens(layer));
   return sizes;
@@ -57,10 +76,8 @@ inline LayerSizes gptEmbeddingSizes(const LayerDesc &layer) {
 
 inline LayerSizes gptBlockSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, BlockWeights(layer).all.size());
-  sizes.savedForInputGrad =
-      gptBufferBytes<BlockSavedForI, cuda::BlockSavedForI>(layer);
-  sizes.savedForWeightGrad =
-      gptBufferBytes<BlockSavedForW, cuda::BlockSavedForW>(layer);
+  setSavedForI<BlockSavedForI, cuda::BlockSavedForI>(layer, sizes);
+  setSavedForW<BlockSavedForW, cuda::BlockSavedForW>(layer, sizes);
   sizes.input = sizes.output = gptActivationBuffer(layer);
   sizes.workspace = gptBufferBytes<BlockWorkspace, cuda::BlockWorkspace>(layer);
   return sizes;
@@ -68,10 +85,8 @@ inline LayerSizes gptBlockSizes(const LayerDesc &layer) {
 
 inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, HeadWeights(layer).all.size());
-  sizes.savedForInputGrad =
-      gptBufferBytes<HeadSavedForI, cuda::HeadSavedForI>(layer);
-  sizes.savedForWeightGrad =
-      gptBufferBytes<HeadSavedForW, cuda::HeadSavedForW>(layer);
+  setSavedForI<HeadSavedForI, cuda::HeadSavedForI>(layer, sizes);
+  setSavedForW<HeadSavedForW, cuda::HeadSavedForW>(layer, sizes);
   sizes.input = gptActivationBuffer(layer);
   sizes.workspace = layer.target == Target::Cuda
                         ? cuda::HeadWorkspace(layer).all.bytes()

@@ -20,6 +20,10 @@ inline LayerSizes syntheticSizes(const LayerDesc &layer) {
   sizes.savedForInputGrad = alignedBytes(layer.inputGradFreesBytes);
   sizes.savedForWeightGrad =
       alignedBytes(layer.activationBytes - layer.inputGradFreesBytes);
+  if (leaves(layer, Part::ForInputGrad))
+    sizes.awayForInputGrad = sizes.savedForInputGrad;
+  if (leaves(layer, Part::ForWeightGrad))
+    sizes.awayForWeightGrad = sizes.savedForWeightGrad;
   sizes.keptForWeightGrad = alignedBytes(layer.inputGradKeepsBytes);
   for (int32_t k = 0; k < layer.numInputs; ++k)
     sizes.input += alignedBytes(layer.inputBytes[k]);

@@ -79,13 +79,31 @@ inline bool beginsRecompute(const LayerDesc *layers, int64_t i) {
   return layers[i].recomputes && (i == 0 || !layers[i - 1].recomputes);
 }
 
+/// Whether the input of layer i of a stage is a checkpoint: also that of the
+/// first layer, if checkpoints leave.
+inline bool hasCheckpoint(const LayerDesc *layers, int64_t i) {
+  return beginsRecompute(layers, i) &&
+         (i > 0 || (layers[i].offloads & checkpointLeaves) != 0);
+}
+inline int64_t checkpointBytesOf(const LayerDesc *layers, int64_t i) {
+  return i > 0 ? layerSizes(layers[i - 1]).output : layerSizes(layers[i]).input;
+}
+
 /// Bytes of a stage's checkpoints, one after the other.
 inline int64_t checkpointBytes(const LayerDesc *layers, int64_t count) {
   int64_t bytes = 0;
-  for (int64_t i = 1; i < count; ++i)
-    if (beginsRecompute(layers, i))
-      bytes += layerSizes(layers[i - 1]).output;
+  for (int64_t i = 0; i < count; ++i)
+    if (hasCheckpoint(layers, i))
+      bytes += checkpointBytesOf(layers, i);
   return bytes;
+}
+/// Whether copies may move the checkpoints of a stage to the host, all of them
+/// or none.
+inline bool checkpointsLeave(const LayerDesc *layers, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (layers[i].offloads & checkpointLeaves)
+      return true;
+  return false;
 }
 
 /// Scratch for what F of a layer saves in vain, and for the output of the last
@@ -119,17 +137,20 @@ inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
   return sum;
 }
 
-/// Bytes that the layers of a stage save and that copies may move to the host.
+/// Bytes of a stage that copies may move to the host: of what its layers save,
+/// or its checkpoints, which are then the first.
 struct OffloadedSizes {
   int64_t forInputGrad = 0, forWeightGrad = 0;
 };
 inline OffloadedSizes offloadedSizes(const LayerDesc *layers, int64_t count) {
   OffloadedSizes sum;
+  if (checkpointsLeave(layers, count))
+    sum.forInputGrad = checkpointBytes(layers, count);
   for (int64_t i = 0; i < count; ++i)
-    if (layers[i].offloads) {
+    if (!layers[i].recomputes) {
       const LayerSizes sizes = layerSizes(layers[i]);
-      sum.forInputGrad += sizes.savedForInputGrad;
-      sum.forWeightGrad += sizes.savedForWeightGrad;
+      sum.forInputGrad += sizes.awayForInputGrad;
+      sum.forWeightGrad += sizes.awayForWeightGrad;
     }
   return sum;
 }
@@ -168,9 +189,10 @@ inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
     LayerSizes sizes = layerSizes(layers[i]);
     sum.weights += sizes.weights;
     sum.gradients += sizes.gradients;
-    if (!layers[i].recomputes && !layers[i].offloads) {
-      sum.savedForInputGrad += sizes.savedForInputGrad;
-      sum.savedForWeightGrad += sizes.savedForWeightGrad;
+    if (!layers[i].recomputes) {
+      sum.savedForInputGrad += sizes.savedForInputGrad - sizes.awayForInputGrad;
+      sum.savedForWeightGrad +=
+          sizes.savedForWeightGrad - sizes.awayForWeightGrad;
     }
     sum.keptForWeightGrad += sizes.keptForWeightGrad;
     sum.data += sizes.data;

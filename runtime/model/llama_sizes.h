@@ -59,18 +59,21 @@ private:
 /// Saved for I. `headNormal` holds a token's heads of q, then those of k,
 /// normalised; so does `headScale` their scales.
 struct LlamaBlockSavedForI {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t norm1Scale, norm2Scale, logSumExp, headNormal, headScale;
 
   constexpr explicit LlamaBlockSavedForI(const LayerDesc &layer)
-      : all(), norm1Scale(all.place(numTokens(layer))),
-        norm2Scale(all.place(numTokens(layer))),
-        logSumExp(all.place(numTokens(layer) * layer.heads)),
-        headNormal(all.place(layer.llama.headNorm
-                                 ? numTokens(layer) * rotatedHeads(layer) *
-                                       headWidth(layer)
-                                 : 0)),
-        headScale(all.place(layer.llama.headNorm
+      : all(layer, Part::ForInputGrad),
+        norm1Scale(all.place(Part::Statistics, numTokens(layer))),
+        norm2Scale(all.place(Part::Statistics, numTokens(layer))),
+        logSumExp(all.place(Part::Statistics, numTokens(layer) * layer.heads)),
+        headNormal(all.place(Part::HeadNorms, layer.llama.headNorm
+                                                  ? numTokens(layer) *
+                                                        rotatedHeads(layer) *
+                                                        headWidth(layer)
+                                                  : 0)),
+        headScale(all.place(Part::HeadNorms,
+                            layer.llama.headNorm
                                 ? numTokens(layer) * rotatedHeads(layer)
                                 : 0)) {}
 };
@@ -78,24 +81,27 @@ struct LlamaBlockSavedForI {
 /// Saved for W. In place, I turns q, k, v, `gate` and `up` into the gradients
 /// of the projections' outputs. It fills the last five regions.
 struct LlamaBlockSavedForW {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t normal1, qkv, attention, normal2, gate, up, product;
   int64_t middleGrad, outputGrad, norm1Grads, norm2Grads, headNormGrads;
 
   constexpr explicit LlamaBlockSavedForW(const LayerDesc &layer)
-      : all(), normal1(all.place(numTokens(layer) * layer.hidden)),
-        qkv(all.place(numTokens(layer) * qkvWidth(layer))),
-        attention(all.place(numTokens(layer) * attentionWidth(layer))),
-        normal2(all.place(numTokens(layer) * layer.hidden)),
-        gate(all.place(numTokens(layer) * layer.ffn)),
-        up(all.place(numTokens(layer) * layer.ffn)),
-        product(all.place(numTokens(layer) * layer.ffn)),
-        middleGrad(all.place(numTokens(layer) * layer.hidden)),
-        outputGrad(all.place(numTokens(layer) * layer.hidden)),
-        norm1Grads(all.place(layer.hidden)),
-        norm2Grads(all.place(layer.hidden)),
-        headNormGrads(
-            all.place(layer.llama.headNorm ? 2 * headWidth(layer) : 0)) {}
+      : all(layer, Part::ForWeightGrad),
+        normal1(all.place(Part::Norm1, numTokens(layer) * layer.hidden)),
+        qkv(all.place(Part::Qkv, numTokens(layer) * qkvWidth(layer))),
+        attention(all.place(Part::Attention,
+                            numTokens(layer) * attentionWidth(layer))),
+        normal2(all.place(Part::Norm2, numTokens(layer) * layer.hidden)),
+        gate(all.place(Part::Ffn, numTokens(layer) * layer.ffn)),
+        up(all.place(Part::Ffn, numTokens(layer) * layer.ffn)),
+        product(all.place(Part::Activation, numTokens(layer) * layer.ffn)),
+        middleGrad(all.place(Part::Gradients, numTokens(layer) * layer.hidden)),
+        outputGrad(all.place(Part::Gradients, numTokens(layer) * layer.hidden)),
+        norm1Grads(all.place(Part::Gradients, layer.hidden)),
+        norm2Grads(all.place(Part::Gradients, layer.hidden)),
+        headNormGrads(all.place(
+            Part::Gradients, layer.llama.headNorm ? 2 * headWidth(layer) : 0)) {
+  }
 };
 
 /// `cosines` and `sines` are [longest document][head width / 2].
@@ -153,21 +159,25 @@ struct GateColumns {
 
 /// Saved for I. `headNormal` and `headScale` are those of the CPU.
 struct LlamaBlockSavedForI {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t norm1Scale, norm2Scale, logSumExp, headNormal, headScale;
 
   constexpr explicit LlamaBlockSavedForI(const LayerDesc &layer)
-      : all(), norm1Scale(all.place(floatBytes(numTokens(layer)))),
-        norm2Scale(all.place(floatBytes(numTokens(layer)))),
-        logSumExp(all.place(floatBytes(numTokens(layer) * layer.heads))),
+      : all(layer, Part::ForInputGrad),
+        norm1Scale(all.place(Part::Statistics, floatBytes(numTokens(layer)))),
+        norm2Scale(all.place(Part::Statistics, floatBytes(numTokens(layer)))),
+        logSumExp(all.place(Part::Statistics,
+                            floatBytes(numTokens(layer) * layer.heads))),
         headNormal(
-            all.place(layer.llama.headNorm
+            all.place(Part::HeadNorms,
+                      layer.llama.headNorm
                           ? activationBytes(layer, numTokens(layer) *
                                                        rotatedHeads(layer) *
                                                        headWidth(layer))
                           : 0)),
         headScale(
-            all.place(layer.llama.headNorm
+            all.place(Part::HeadNorms,
+                      layer.llama.headNorm
                           ? floatBytes(numTokens(layer) * rotatedHeads(layer))
                           : 0)) {}
 };
@@ -176,7 +186,7 @@ struct LlamaBlockSavedForI {
 /// projections' outputs, and the normals into the norms' outputs. It fills the
 /// last three regions.
 struct LlamaBlockSavedForW {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t normal1, qkv, attention, normal2, gate, product;
   int64_t middleGrad, outputGrad;
   /// In fp32: gradients of the gains of both norms, and with headNorm of those
@@ -184,15 +194,18 @@ struct LlamaBlockSavedForW {
   int64_t gainGrads;
 
   constexpr explicit LlamaBlockSavedForW(const LayerDesc &layer)
-      : all(), normal1(all.place(wide(layer, layer.hidden))),
-        qkv(all.place(wide(layer, QkvColumns(layer).stride))),
-        attention(all.place(wide(layer, attentionWidth(layer)))),
-        normal2(all.place(wide(layer, layer.hidden))),
-        gate(all.place(wide(layer, GateColumns(layer).stride))),
-        product(all.place(wide(layer, layer.ffn))),
-        middleGrad(all.place(wide(layer, layer.hidden))),
-        outputGrad(all.place(wide(layer, layer.hidden))),
+      : all(layer, Part::ForWeightGrad),
+        normal1(all.place(Part::Norm1, wide(layer, layer.hidden))),
+        qkv(all.place(Part::Qkv, wide(layer, QkvColumns(layer).stride))),
+        attention(
+            all.place(Part::Attention, wide(layer, attentionWidth(layer)))),
+        normal2(all.place(Part::Norm2, wide(layer, layer.hidden))),
+        gate(all.place(Part::Ffn, wide(layer, GateColumns(layer).stride))),
+        product(all.place(Part::Activation, wide(layer, layer.ffn))),
+        middleGrad(all.place(Part::Gradients, wide(layer, layer.hidden))),
+        outputGrad(all.place(Part::Gradients, wide(layer, layer.hidden))),
         gainGrads(all.place(
+            Part::Gradients,
             floatBytes(2 * layer.hidden +
                        (layer.llama.headNorm ? 2 * headWidth(layer) : 0)))) {}
 
@@ -241,10 +254,8 @@ namespace rondo::runtime {
 
 inline LayerSizes llamaBlockSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, LlamaBlockWeights(layer).all.size());
-  sizes.savedForInputGrad =
-      gptBufferBytes<LlamaBlockSavedForI, cuda::LlamaBlockSavedForI>(layer);
-  sizes.savedForWeightGrad =
-      gptBufferBytes<LlamaBlockSavedForW, cuda::LlamaBlockSavedForW>(layer);
+  setSavedForI<LlamaBlockSavedForI, cuda::LlamaBlockSavedForI>(layer, sizes);
+  setSavedForW<LlamaBlockSavedForW, cuda::LlamaBlockSavedForW>(layer, sizes);
   sizes.workspace =
       gptBufferBytes<LlamaBlockWorkspace, cuda::LlamaBlockWorkspace>(layer);
   sizes.input = sizes.output = gptActivationBuffer(layer);

@@ -106,11 +106,17 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
       problem.cost(h, kind).acquireBytes = takes;
       problem.cost(h, kind).releaseBytes = frees;
     };
+    const bool areCheckpoints =
+        problem.hostMemory.mayCopy(h) &&
+        problem.hostMemory.loads[h] == LoadBefore::Recompute;
+    const int64_t awayForAgain = areCheckpoints ? awayForInput : 0;
     set(ActionKind::Forward,
         forInput + forWeight + awayForInput + awayForWeight + checkpoints, 0);
     if (problem.recomputes(h))
-      set(ActionKind::Recompute, againForInput + againForWeight, checkpoints);
-    set(ActionKind::InputGrad, kept, forInput + awayForInput + againForInput);
+      set(ActionKind::Recompute, againForInput + againForWeight,
+          checkpoints + awayForAgain);
+    set(ActionKind::InputGrad, kept,
+        forInput + awayForInput - awayForAgain + againForInput);
     set(ActionKind::WeightGrad, 0,
         forWeight + awayForWeight + againForWeight + kept);
     // Measured as its two halves.
@@ -118,8 +124,8 @@ static void addMemory(const SearchRequest &request, PlanFigures &plan,
     backward.ns = problem.cost(h, ActionKind::InputGrad).ns +
                   problem.cost(h, ActionKind::WeightGrad).ns;
     set(ActionKind::Backward, kept,
-        forInput + awayForInput + againForInput + forWeight + awayForWeight +
-            againForWeight + kept);
+        forInput + awayForInput - awayForAgain + againForInput + forWeight +
+            awayForWeight + againForWeight + kept);
     if (problem.hostMemory.mayCopy(h)) {
       set(ActionKind::Save, 0, awayForInput + awayForWeight);
       set(ActionKind::Load, awayForInput + awayForWeight, 0);
