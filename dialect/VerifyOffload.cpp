@@ -50,7 +50,7 @@ static uint32_t listedParts(StageOp stage, FlatSymbolRefAttr layer) {
 static uint32_t partsUntilWeightGrad(LayerOp layer, uint32_t listed) {
   if (layer.getCustomAttr())
     return 0;
-  const uint32_t all = bitOf(runtime::SavedPart::ForWeightGrad);
+  const uint32_t all = bitOf(runtime::Part::ForWeightGrad);
   uint32_t parts = listed & all;
   if (!layer.getSyntheticAttr())
     parts =

@@ -6,7 +6,7 @@
 #include "dialect/OffloadedParts.h"
 #include "kinds/Counts.h"
 #include "runtime/model/documents.h"
-#include "runtime/model/llama_sizes.h"
+#include "runtime/model/layer_work.h"
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 

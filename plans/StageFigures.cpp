@@ -4,6 +4,7 @@
 #include "plans/LayerTimes.h"
 #include "plans/Layers.h"
 
+#include "runtime/model/layer_work.h"
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 
@@ -134,9 +135,9 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     ns[1] += layer.inputGradNs;
     ns[2] += layer.weightGradNs;
     activation += layer.activationBytes;
-    if (leaves(layer, runtime::SavedPart::ForInputGrad))
+    if (leaves(layer, runtime::Part::ForInputGrad))
       offloaded += layer.inputGradFreesBytes;
-    if (leaves(layer, runtime::SavedPart::ForWeightGrad))
+    if (leaves(layer, runtime::Part::ForWeightGrad))
       offloaded += layer.activationBytes - layer.inputGradFreesBytes;
     freedByInputGrad += layer.inputGradFreesBytes;
     kept += layer.inputGradKeepsBytes;
@@ -232,7 +233,9 @@ StageCosts StageFigures::costs(StageOp stage, int64_t microbatch) const {
     sum.add(layers[place], ops[place], flopsPerUs[stage.getRanks()[0]]);
     own.push_back(layers[place]);
   }
-  const int64_t checkpoints = runtime::checkpointBytes(own.data(), own.size());
+  const int64_t checkpoints = runtime::checkpointBytes(
+      own.data(), own.size(),
+      stage.getOffloadAttr() && stage.getBefore() == LoadBefore::Recompute);
   std::optional<int64_t> offloaded;
   if (stage.getOffloadAttr())
     offloaded = stage.getBefore() == LoadBefore::Recompute ? checkpoints

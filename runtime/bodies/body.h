@@ -90,15 +90,14 @@ struct LayerArgs {
 struct SavedPlace {
   void *base;
   int64_t offset;
-
-  SavedPlace(void *stays, void *goes, int64_t offset)
-      : base(offset & inAway ? goes : stays), offset(offset & ~inAway) {}
 };
 inline SavedPlace savedForInputGrad(const LayerArgs &args, int64_t offset) {
-  return {args.savedForInputGrad, args.awayForInputGrad, offset};
+  return {offset & inAway ? args.awayForInputGrad : args.savedForInputGrad,
+          offset & ~inAway};
 }
 inline SavedPlace savedForWeightGrad(const LayerArgs &args, int64_t offset) {
-  return {args.savedForWeightGrad, args.awayForWeightGrad, offset};
+  return {offset & inAway ? args.awayForWeightGrad : args.savedForWeightGrad,
+          offset & ~inAway};
 }
 
 /// No tensor has more dimensions.

@@ -18,15 +18,6 @@ class HostLinks;
 class CopyTurns;
 class JsonWriter;
 
-/// What the copies of a program's ranks in this process have in common; null if
-/// there is none.
-struct SharedCopies {
-  /// Imposes the times of the plan's host links.
-  HostLinks *links = nullptr;
-  /// Keeps the schedule's orders of copies over links that ranks share.
-  CopyTurns *turns = nullptr;
-};
-
 /// Runs the copies of one rank of a program, or enqueues them on a device that
 /// enqueues its work: then waits are the device's, and none blocks. Functions
 /// are for the rank's thread unless they say otherwise.
@@ -63,9 +54,13 @@ public:
 
 /// Entry points of the part that programs with copies link.
 struct CopySupport {
+  /// What the copies of all ranks of a program in this process have in common:
+  /// `links` imposes the times of the plan's host links, `turns` keeps the
+  /// schedule's orders of copies over links that ranks share; either may be
+  /// null.
   std::unique_ptr<CopyRunner> (*make)(const RankContext &context,
                                       const Messages &messages,
-                                      const SharedCopies &shared);
+                                      HostLinks *links, CopyTurns *turns);
   /// Null if the program's schedule orders no link's copies. Throws Error if
   /// this process cannot keep an order.
   std::shared_ptr<CopyTurns> (*makeTurns)(const Executable &executable,
@@ -83,8 +78,8 @@ struct CopySupport {
 /// The copies of a rank, if its program has any: see CopyRunner.
 class Copies {
 public:
-  Copies(const RankContext &context, const Messages &messages,
-         const SharedCopies &shared);
+  Copies(const RankContext &context, const Messages &messages, HostLinks *links,
+         CopyTurns *turns);
 
   bool areOf(int64_t replica, int64_t microbatch) const {
     return runner && runner->areOf(replica, microbatch);

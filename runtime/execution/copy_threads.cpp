@@ -134,8 +134,8 @@ static std::shared_ptr<CopyTurns> makeTurns(const Executable &executable,
 //===----------------------------------------------------------------------===//
 
 CopyThreads::CopyThreads(const RankContext &context, const Messages &messages,
-                         const SharedCopies &shared)
-    : context(context), shared(shared), list(context, messages),
+                         HostLinks *links, CopyTurns *turns)
+    : context(context), links(links), turns(turns), list(context, messages),
       hasEnded(list.nodes().size()), times(list.copies().size()) {
   for (const std::vector<int32_t> &lane : list.lanes())
     threads.emplace_back([this, &lane] { work(lane); });
@@ -147,8 +147,8 @@ CopyThreads::~CopyThreads() {
     isStopping = true;
   }
   changed.notify_all();
-  if (shared.turns)
-    shared.turns->stop();
+  if (turns)
+    turns->stop();
   for (std::thread &thread : threads)
     thread.join();
 }
@@ -233,12 +233,12 @@ void CopyThreads::work(const std::vector<int32_t> &lane) {
 bool CopyThreads::run(int32_t number, int64_t iteration) {
   const CopyList::Copy &copy = list.copies()[number];
   const ActionKind kind = list.nodes()[copy.node].kind;
-  const bool hasTurn = shared.turns && copy.turn >= 0;
+  const bool hasTurn = turns && copy.turn >= 0;
   const size_t lane =
       hasTurn ? context.state.executable().hostLinks[context.rank].laneOfShared(
                     kind)
               : 0;
-  if (hasTurn && !shared.turns->enter(lane, iteration, copy.turn))
+  if (hasTurn && !turns->enter(lane, iteration, copy.turn))
     return false;
   auto move = [&] {
     for (int part = 0; part < 2; ++part) {
@@ -253,15 +253,14 @@ bool CopyThreads::run(int32_t number, int64_t iteration) {
   };
   if (isTraced)
     times[number].startNs = nowNs();
-  if (shared.links)
-    shared.links->carry(context.rank, kind, copy.bytes[0] + copy.bytes[1],
-                        move);
+  if (links)
+    links->carry(context.rank, kind, copy.bytes[0] + copy.bytes[1], move);
   else
     move();
   if (isTraced)
     times[number].endNs = nowNs();
   if (hasTurn)
-    shared.turns->leave(lane);
+    turns->leave(lane);
   return true;
 }
 
@@ -282,8 +281,8 @@ void CopyThreads::abort() {
     isAborted = true;
   }
   changed.notify_all();
-  if (shared.turns)
-    shared.turns->stop();
+  if (turns)
+    turns->stop();
 }
 
 std::string CopyThreads::waitsFor() const {
@@ -292,9 +291,9 @@ std::string CopyThreads::waitsFor() const {
 }
 
 const CopySupport rondo::runtime::activationCopies = {
-    [](const RankContext &context, const Messages &messages,
-       const SharedCopies &shared) -> std::unique_ptr<CopyRunner> {
-      return std::make_unique<CopyThreads>(context, messages, shared);
+    [](const RankContext &context, const Messages &messages, HostLinks *links,
+       CopyTurns *turns) -> std::unique_ptr<CopyRunner> {
+      return std::make_unique<CopyThreads>(context, messages, links, turns);
     },
     makeTurns,
     [](const Executable &executable, const World &world) {

@@ -81,7 +81,7 @@ private:
 class CopyThreads : public CopyRunner {
 public:
   CopyThreads(const RankContext &context, const Messages &messages,
-              const SharedCopies &shared);
+              HostLinks *links, CopyTurns *turns);
   ~CopyThreads() override;
   CopyThreads(const CopyThreads &) = delete;
   CopyThreads &operator=(const CopyThreads &) = delete;
@@ -111,7 +111,8 @@ private:
   int32_t openOf(int32_t node) const;
 
   const RankContext context;
-  const SharedCopies shared;
+  HostLinks *const links;
+  CopyTurns *const turns;
   const CopyList list;
   /// [node].
   std::vector<bool> hasEnded;

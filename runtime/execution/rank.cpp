@@ -18,11 +18,11 @@ Rank::~Rank() = default;
 
 RunningRank::RunningRank(const RankContext &context,
                          const OptimizerConfig &optimizer, ActionRing &ring,
-                         FaultPoint *fault, const SharedCopies &shared)
+                         FaultPoint *fault, HostLinks *links, CopyTurns *turns)
     : RankLog(context, ring, fault), context(context), state(context.state),
       program(context.program), device(context.device()),
       transport(context.transport), me(context.rank), optimizer(optimizer),
-      messages(context, *this), copies(context, messages, shared),
+      messages(context, *this), copies(context, messages, links, turns),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
   for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
@@ -237,23 +237,6 @@ static inline void runForward(const ReplicaBinding &binding,
   layer.body.forward(layer.desc, &args);
 }
 
-/// Where an input of a layer begins in a checkpoint of all; of the number of
-/// inputs: the end.
-static int64_t inputOffset(const LayerBinding &layer, int32_t input) {
-  int64_t offset = 0;
-  for (int32_t k = 0; k < input; ++k)
-    offset += alignedBytes(layer.desc->inputBytes[k]);
-  return offset;
-}
-
-/// Copies the inputs of a stage, whose buffers end with F, to a checkpoint.
-void RunningRank::keepInputs(const LayerBinding &layer, const LayerArgs &args,
-                             char *checkpoint) {
-  for (int32_t k = 0; k < layer.desc->numInputs; ++k)
-    device.copy(checkpoint + inputOffset(layer, k), args.inputs[k],
-                inputOffset(layer, k + 1) - inputOffset(layer, k));
-}
-
 void RunningRank::forward(int64_t h, int64_t microbatch) {
   if (isLeftOut(microbatch))
     return;
@@ -274,7 +257,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   checkOrder(replica, microbatch);
   SizedCalls &sized = sizedOf(replica, microbatch);
   const ReplicaBinding &binding = *sized.binding;
-  const Saved saved(replica, microbatch);
+  const Saved saved{replica, microbatch};
   char *weights = replica.weights->weights(ActionKind::Forward, microbatch);
   char *checkpoints = saved.checkpoints();
   const int64_t number = microbatch % program.microbatches;
@@ -291,10 +274,16 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
       saved.setForWeightGrad(layer, args);
     }
     // The layer before the one with which R begins writes the checkpoint.
-    if (l == 0 && layer.checkpointOffset >= 0)
-      keepInputs(layer, args, checkpoints + layer.checkpointOffset);
-    else if (layer.checkpointOffset >= 0)
-      args.inputs[0] = checkpoints + layer.checkpointOffset;
+    // Those of a stage are a copy of its inputs, whose buffers end with F.
+    char *checkpoint = checkpoints + layer.checkpointOffset;
+    for (int32_t k = 0;
+         layer.checkpointOffset >= 0 && k < layer.desc->numInputs;
+         checkpoint += alignedBytes(layer.desc->inputBytes[k++]))
+      if (l == 0)
+        device.copy(checkpoint, args.inputs[k],
+                    alignedBytes(layer.desc->inputBytes[k]));
+      else
+        args.inputs[k] = checkpoint;
     if (l + 1 < sized.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
@@ -353,10 +342,11 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     LayerArgs &args = sized.calls[l].recompute;
     saved.setForInputGrad(layer, args);
     saved.setForWeightGrad(layer, args);
-    if (layer.checkpointOffset >= 0)
-      for (int32_t k = 0; k < layer.desc->numInputs; ++k)
-        args.inputs[k] =
-            checkpoints + layer.checkpointOffset + inputOffset(layer, k);
+    char *checkpoint = checkpoints + layer.checkpointOffset;
+    for (int32_t k = 0;
+         layer.checkpointOffset >= 0 && k < layer.desc->numInputs;
+         checkpoint += alignedBytes(layer.desc->inputBytes[k++]))
+      args.inputs[k] = checkpoint;
     setWeights(layer, args, weights);
     if (changes)
       args.weights = movedWeightsOf(replica, layer, weights, changes,

@@ -37,8 +37,8 @@ struct ReplicaRecord {
 class RunningRank final : public Rank, public RankLog {
 public:
   RunningRank(const RankContext &context, const OptimizerConfig &optimizer,
-              ActionRing &ring, FaultPoint *fault,
-              const SharedCopies &shared = {});
+              ActionRing &ring, FaultPoint *fault, HostLinks *links = nullptr,
+              CopyTurns *turns = nullptr);
 
   /// Sets the next run. No thread may be running it. Returns whether its work
   /// has other addresses than that of the run before, so that no earlier
@@ -149,75 +149,58 @@ private:
   };
   /// Addresses of a replica's tensors for the backward of a micro-batch.
   struct Saved {
-    /// `isLoaded`: what may be copied to the host is where LOAD puts it.
-    Saved(const LocalReplica &replica, int64_t microbatch,
-          bool isLoaded = false)
-        : away(replica
-                   .place(isLoaded ? Buffer::LoadedForInputGrad
-                                   : Buffer::OffloadedForInputGrad)
-                   .at(microbatch)),
-          awayForWeights(replica
-                             .place(isLoaded ? Buffer::LoadedForWeightGrad
-                                             : Buffer::OffloadedForWeightGrad)
-                             .at(microbatch)),
-          stayingCheckpoints(replica.place(Buffer::Checkpoints).at(microbatch)),
-          kept(replica.place(Buffer::SavedForInputGrad).at(microbatch)),
-          keptForWeights(
-              replica.place(Buffer::SavedForWeightGrad).at(microbatch)),
-          again(replica.place(Buffer::RecomputedForInputGrad).at(microbatch)),
-          againForWeights(
-              replica.place(Buffer::RecomputedForWeightGrad).at(microbatch)),
-          fromInputGrad(
-              replica.place(Buffer::KeptForWeightGrad).at(microbatch)) {}
+    const LocalReplica &replica;
+    int64_t microbatch;
+    /// What may be copied to the host is where LOAD puts it.
+    bool isLoaded = false;
 
+    /// Null if the replica has no such buffer.
+    char *at(Buffer buffer, int64_t offset = 0) const {
+      char *base = replica.place(buffer).at(microbatch);
+      return base ? base + offset : nullptr;
+    }
+    char *away(int64_t offset = 0) const {
+      return at(isLoaded ? Buffer::LoadedForInputGrad
+                         : Buffer::OffloadedForInputGrad,
+                offset);
+    }
     /// Sets what a task of a layer reads or writes of it; W needs the second.
     void setForInputGrad(const LayerBinding &layer, LayerArgs &args) const {
-      const LayerSizes &sizes = layer.sizes;
-      args.awayForInputGrad = place(away, layer.awayForInputGradOffset);
+      args.awayForInputGrad = away(layer.awayForInputGradOffset);
       args.savedForInputGrad =
-          layer.desc->recomputes ? place(again, layer.savedForInputGradOffset)
-          : sizes.awayForInputGrad == sizes.savedForInputGrad
+          layer.sizes.awayForInputGrad == layer.sizes.savedForInputGrad
               ? args.awayForInputGrad
-              : place(kept, layer.savedForInputGradOffset);
+              : at(Buffer::SavedForInputGrad, layer.savedForInputGradOffset);
+      if (layer.desc->recomputes)
+        args.savedForInputGrad =
+            at(Buffer::RecomputedForInputGrad, layer.savedForInputGradOffset);
     }
     void setForWeightGrad(const LayerBinding &layer, LayerArgs &args) const {
-      const LayerSizes &sizes = layer.sizes;
-      args.awayForWeightGrad =
-          place(awayForWeights, layer.awayForWeightGradOffset);
+      args.awayForWeightGrad = at(isLoaded ? Buffer::LoadedForWeightGrad
+                                           : Buffer::OffloadedForWeightGrad,
+                                  layer.awayForWeightGradOffset);
       args.savedForWeightGrad =
-          layer.desc->recomputes
-              ? place(againForWeights, layer.savedForWeightGradOffset)
-          : sizes.awayForWeightGrad == sizes.savedForWeightGrad
+          layer.sizes.awayForWeightGrad == layer.sizes.savedForWeightGrad
               ? args.awayForWeightGrad
-              : place(keptForWeights, layer.savedForWeightGradOffset);
+              : at(Buffer::SavedForWeightGrad, layer.savedForWeightGradOffset);
+      if (layer.desc->recomputes)
+        args.savedForWeightGrad =
+            at(Buffer::RecomputedForWeightGrad, layer.savedForWeightGradOffset);
     }
-
     /// Those of a stage leave or stay.
     char *checkpoints() const {
-      return stayingCheckpoints ? stayingCheckpoints : away;
+      char *staying = at(Buffer::Checkpoints);
+      return staying ? staying : away();
     }
     /// What I leaves for W.
     char *keptByInputGrad(const LayerBinding &layer) const {
-      return place(fromInputGrad, layer.keptForWeightGradOffset);
+      return at(Buffer::KeptForWeightGrad, layer.keptForWeightGradOffset);
     }
-
-    static char *place(char *base, int64_t offset) {
-      return base ? base + offset : nullptr;
-    }
-
-    char *const away;
-    char *const awayForWeights;
-    char *const stayingCheckpoints;
-    char *const kept;
-    char *const keptForWeights;
-    char *const again;
-    char *const againForWeights;
-    char *const fromInputGrad;
   };
 
   /// The tensors of a micro-batch for its backward.
   Saved savedOf(int64_t h, int64_t microbatch) const {
-    return Saved(replicas[h], microbatch, copies.areOf(h, microbatch));
+    return {replicas[h], microbatch, copies.areOf(h, microbatch)};
   }
   /// Waits for the copies that a task awaits.
   void awaitCopies(int64_t h, int64_t microbatch, ActionKind kind,
@@ -262,8 +245,6 @@ private:
                ? -1
                : span.before + microbatch / program.microbatches;
   }
-  void keepInputs(const LayerBinding &layer, const LayerArgs &args,
-                  char *checkpoint);
   LocalReplica &local(int64_t replica, int64_t microbatch);
   void checkOrder(LocalReplica &replica, int64_t microbatch) const;
   ShardedReplica &sharded(ActionKind kind, int64_t replica, int64_t unit);

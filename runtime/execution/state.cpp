@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 using namespace rondo::runtime;
 using namespace rondo;
@@ -373,10 +374,8 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
       next.savedForWeightGradOffset +=
           sizes.savedForWeightGrad - sizes.awayForWeightGrad;
     }
-    if (hasCheckpoint(layers, l)) {
-      layer.checkpointOffset = checkpoints;
-      checkpoints += checkpointBytesOf(layers, l);
-    }
+    if (const int64_t bytes = checkpointBytesOf(layers, l); bytes > 0)
+      layer.checkpointOffset = std::exchange(checkpoints, checkpoints + bytes);
     next.keptForWeightGradOffset += layer.sizes.keptForWeightGrad;
     next.dataOffset += layer.sizes.data;
     bound.push_back(layer);

@@ -19,14 +19,6 @@ inline LayerSizes layerSizes(const LayerDesc &layer) {
   return rowOf(layer.kind).sizes(layer);
 }
 
-inline LayerFlops layerFlops(const LayerDesc &layer) {
-  return rowOf(layer.kind).flops(layer);
-}
-
-inline int64_t layerParameters(const LayerDesc &layer) {
-  return rowOf(layer.kind).parameters(layer);
-}
-
 /// Bytes of a layer's output for all samples, one after the other, without what
 /// rounds up its buffer.
 inline int64_t outputBytes(const LayerDesc &layer) {
@@ -79,31 +71,26 @@ inline bool beginsRecompute(const LayerDesc *layers, int64_t i) {
   return layers[i].recomputes && (i == 0 || !layers[i - 1].recomputes);
 }
 
-/// Whether the input of layer i of a stage is a checkpoint: also that of the
-/// first layer, if checkpoints leave.
-inline bool hasCheckpoint(const LayerDesc *layers, int64_t i) {
-  return beginsRecompute(layers, i) &&
-         (i > 0 || (layers[i].offloads & checkpointLeaves) != 0);
-}
+/// Bytes of the checkpoint that the input of layer i of a stage is; 0: it is
+/// none. That of the first layer is one if checkpoints leave.
 inline int64_t checkpointBytesOf(const LayerDesc *layers, int64_t i) {
-  return i > 0 ? layerSizes(layers[i - 1]).output : layerSizes(layers[i]).input;
+  if (!beginsRecompute(layers, i))
+    return 0;
+  if (i > 0)
+    return layerSizes(layers[i - 1]).output;
+  return layers[0].offloads & checkpointLeaves ? layerSizes(layers[0]).input
+                                               : 0;
 }
 
-/// Bytes of a stage's checkpoints, one after the other.
-inline int64_t checkpointBytes(const LayerDesc *layers, int64_t count) {
+/// Bytes of a stage's checkpoints, one after the other, that copies may move to
+/// the host, or that stay: all of them do or none.
+inline int64_t checkpointBytes(const LayerDesc *layers, int64_t count,
+                               bool leave) {
   int64_t bytes = 0;
   for (int64_t i = 0; i < count; ++i)
-    if (hasCheckpoint(layers, i))
+    if (((layers[i].offloads & checkpointLeaves) != 0) == leave)
       bytes += checkpointBytesOf(layers, i);
   return bytes;
-}
-/// Whether copies may move the checkpoints of a stage to the host, all of them
-/// or none.
-inline bool checkpointsLeave(const LayerDesc *layers, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    if (layers[i].offloads & checkpointLeaves)
-      return true;
-  return false;
 }
 
 /// Scratch for what F of a layer saves in vain, and for the output of the last
@@ -144,8 +131,7 @@ struct OffloadedSizes {
 };
 inline OffloadedSizes offloadedSizes(const LayerDesc *layers, int64_t count) {
   OffloadedSizes sum;
-  if (checkpointsLeave(layers, count))
-    sum.forInputGrad = checkpointBytes(layers, count);
+  sum.forInputGrad = checkpointBytes(layers, count, /*leave=*/true);
   for (int64_t i = 0; i < count; ++i)
     if (!layers[i].recomputes) {
       const LayerSizes sizes = layerSizes(layers[i]);

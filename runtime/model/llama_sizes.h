@@ -262,52 +262,8 @@ inline LayerSizes llamaBlockSizes(const LayerDesc &layer) {
   return sizes;
 }
 
-inline int64_t llamaBlockParameters(const LayerDesc &layer) {
-  return LlamaBlockWeights(layer).all.values();
-}
-
-/// W adds the gradients of the tokens' rows.
-inline LayerFlops llamaEmbeddingFlops(const LayerDesc &layer) {
-  return {0, 0, numTokens(layer) * layer.hidden};
-}
-
-/// Counted as a GPT block's are.
-inline LayerFlops llamaBlockFlops(const LayerDesc &layer) {
-  const int64_t tokens = numTokens(layer), width = attentionWidth(layer);
-  const int64_t linear = 2 * tokens * layer.hidden *
-                         (qkvWidth(layer) + width + 3 * int64_t(layer.ffn));
-  const int64_t causal = tokens * width * (maxDocumentTokens(layer) + 1);
-  return {linear + 2 * causal, linear + 5 * causal, linear};
-}
-
-//===----------------------------------------------------------------------===//
-// Memory of cuDNN's attention, of Llama's layers and GPT's.
-//===----------------------------------------------------------------------===//
-
 /// If cuDNN's attention needs a larger workspace than this, own kernels run.
 inline constexpr int64_t maxAttentionWorkspaceBytes = int64_t(1) << 30;
-
-/// Device memory, in bytes, that a rank needs in addition to its arena for
-/// cuDNN's attention of the layer; 0 if own kernels run. A rank's layers share
-/// it. The gradients of q, k and v, which cannot take their place at once, and
-/// what cuDNN 9.19 asks for on an H200: a matrix of sequence x sequence in bf16
-/// and a row of fp32 for each head. Other versions may ask for more or less.
-inline int64_t attentionMemoryBytes(const LayerDesc &layer) {
-  const bool hasAttention =
-      layer.kind == LayerKind::GptBlock || layer.kind == LayerKind::LlamaBlock;
-  if (!hasAttention || layer.target != Target::Cuda ||
-      layer.dtype != DType::Bf16)
-    return 0;
-  const bool isLlama = layer.kind == LayerKind::LlamaBlock;
-  const int64_t width = isLlama ? headWidth(layer) : layer.hidden / layer.heads;
-  const int64_t columns =
-      isLlama ? cuda::QkvColumns(layer).stride : 3 * int64_t(layer.hidden);
-  const int64_t rows = numTokens(layer) * layer.heads;
-  const int64_t workspace = rows * (2 * int64_t(layer.sequence) + 4) + 256;
-  if (width % 8 != 0 || workspace > maxAttentionWorkspaceBytes)
-    return 0;
-  return alignedBytes(2 * numTokens(layer) * columns) + workspace;
-}
 
 } // namespace rondo::runtime
 

@@ -14,7 +14,7 @@
 
 namespace rondo::runtime {
 
-/// In the order of SavedPart.
+/// In the order of Part.
 inline constexpr const char *savedPartNames[] = {
     "saved_for_input_grad",
     "saved_for_weight_grad",
@@ -33,7 +33,7 @@ inline constexpr const char *savedPartNames[] = {
 };
 inline constexpr int numSavedParts =
     sizeof savedPartNames / sizeof *savedPartNames;
-static_assert(numSavedParts == static_cast<int>(SavedPart::Gradients) + 1,
+static_assert(numSavedParts == static_cast<int>(Part::Gradients) + 1,
               "a part is the number of its name");
 
 /// The set of the part of this name; 0: no part has it.

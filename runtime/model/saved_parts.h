@@ -17,37 +17,26 @@ namespace rondo::runtime {
 /// The first two are all that I needs and the rest; layers of every kind have
 /// these. The others are regions of a kind's layouts; model/saved_part_names.h
 /// has their names.
-enum class SavedPart : uint8_t {
-  ForInputGrad,
-  ForWeightGrad,
-  Statistics,
-  HeadNorms,
-  Norm1,
-  Qkv,
-  Attention,
-  Norm2,
-  Ffn,
-  Activation,
-  Norm,
-  Logits,
-  Tokens,
-  Gradients
+// clang-format off: a line each would be long
+enum class Part : uint8_t {
+  ForInputGrad, ForWeightGrad, Statistics, HeadNorms, Norm1, Qkv, Attention,
+  Norm2, Ffn, Activation, Norm, Logits, Tokens, Gradients
 };
-using Part = SavedPart;
+// clang-format on
 
 /// A set of parts has a bit for each.
-constexpr uint32_t bitOf(SavedPart part) {
+constexpr uint32_t bitOf(Part part) {
   return uint32_t(1) << static_cast<int>(part);
 }
 inline constexpr uint32_t allSavedParts =
-    bitOf(SavedPart::ForInputGrad) | bitOf(SavedPart::ForWeightGrad);
+    bitOf(Part::ForInputGrad) | bitOf(Part::ForWeightGrad);
 /// Set in addition to parts: I does not read what leaves, which comes back for
 /// W.
 inline constexpr uint32_t leavesUntilWeightGrad = uint32_t(1) << 30;
 /// Set in place of parts, in the layer with which R begins: its input leaves.
 inline constexpr uint32_t checkpointLeaves = uint32_t(1) << 31;
 
-constexpr bool leaves(const LayerDesc &layer, SavedPart part) {
+constexpr bool leaves(const LayerDesc &layer, Part part) {
   return (layer.offloads & bitOf(part)) != 0;
 }
 
@@ -57,24 +46,18 @@ inline constexpr int64_t inAway = int64_t(1) << 62;
 
 /// Places the regions of one saved buffer: those that leave after one another,
 /// and those that stay.
-template <typename Placer> class SavedLayout {
-public:
+template <typename Placer> struct SavedLayout {
   /// `whole` is the name of the buffer.
-  constexpr SavedLayout(const LayerDesc &layer, SavedPart whole)
+  constexpr SavedLayout(const LayerDesc &layer, Part whole)
       : parts(leaves(layer, whole) ? ~uint32_t(0) : layer.offloads) {}
 
   /// Appends a region of a part and returns its offset.
-  constexpr int64_t place(SavedPart part, int64_t count) {
-    return (parts & bitOf(part)) ? inAway | away.place(count)
-                                 : kept.place(count);
+  constexpr int64_t place(Part part, int64_t count) {
+    return parts & bitOf(part) ? inAway | goes.place(count)
+                               : stays.place(count);
   }
-  constexpr const Placer &stays() const { return kept; }
-  constexpr const Placer &goes() const { return away; }
-  constexpr int64_t bytes() const { return kept.bytes() + away.bytes(); }
-
-private:
   uint32_t parts;
-  Placer kept, away;
+  Placer stays, goes;
 };
 
 } // namespace rondo::runtime

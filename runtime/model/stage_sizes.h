@@ -101,9 +101,7 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::KeptForWeightGrad) = alignedBytes(sizes.keptForWeightGrad);
   const RecomputedSizes again = recomputedSizes(layers, numLayers);
   at(Buffer::Checkpoints) =
-      checkpointsLeave(layers, numLayers)
-          ? 0
-          : alignedBytes(checkpointBytes(layers, numLayers));
+      alignedBytes(checkpointBytes(layers, numLayers, /*leave=*/false));
   at(Buffer::RecomputedForInputGrad) = alignedBytes(again.forInputGrad);
   at(Buffer::RecomputedForWeightGrad) = alignedBytes(again.forWeightGrad);
   const OffloadedSizes away = offloadedSizes(layers, numLayers);

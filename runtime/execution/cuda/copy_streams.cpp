@@ -120,8 +120,8 @@ void CopyStreams::finish(std::vector<TraceEvent> &trace, int64_t number) {
 }
 
 static std::unique_ptr<CopyRunner> make(const RankContext &context,
-                                        const Messages &messages,
-                                        const SharedCopies &) {
+                                        const Messages &messages, HostLinks *,
+                                        CopyTurns *) {
   return std::make_unique<CopyStreams>(context, messages);
 }
 

@@ -53,7 +53,7 @@ TEST(SavedParts, TogetherAreAllThatIsSaved) {
     const LayerSizes all = sizesWith(layer, allSavedParts);
     EXPECT_EQ(all.awayForInputGrad, none.savedForInputGrad);
     EXPECT_EQ(all.awayForWeightGrad, none.savedForWeightGrad);
-    const LayerSizes half = sizesWith(layer, bitOf(SavedPart::ForInputGrad));
+    const LayerSizes half = sizesWith(layer, bitOf(Part::ForInputGrad));
     EXPECT_EQ(half.awayForInputGrad, none.savedForInputGrad);
     EXPECT_EQ(half.awayForWeightGrad, 0);
   }
@@ -62,22 +62,21 @@ TEST(SavedParts, TogetherAreAllThatIsSaved) {
 TEST(SavedParts, HaveOffsetsOfTheirOwn) {
   LayerDesc layer = gptLayer(LayerKind::GptBlock, "h0", partSizes);
   const BlockSavedForW all(layer);
-  layer.offloads = bitOf(SavedPart::Qkv) | bitOf(SavedPart::Activation);
+  layer.offloads = bitOf(Part::Qkv) | bitOf(Part::Activation);
   const BlockSavedForW split(layer);
   EXPECT_EQ(split.qkv, inAway);
   EXPECT_EQ(split.afterGelu, inAway + (all.attention - all.qkv));
   EXPECT_EQ(split.normal1, 0);
   EXPECT_EQ(split.attention, all.qkv);
-  EXPECT_EQ(findSavedPart("qkv"), bitOf(SavedPart::Qkv));
+  EXPECT_EQ(findSavedPart("qkv"), bitOf(Part::Qkv));
   EXPECT_EQ(findSavedPart("keys"), 0u);
 }
 
 TEST(SavedParts, ChangeOnlyPlaces) {
   // Every task of a block, with a part in memory of its own.
   for (const uint32_t parts :
-       {bitOf(SavedPart::Qkv) | bitOf(SavedPart::Ffn),
-        bitOf(SavedPart::Statistics) | bitOf(SavedPart::Activation),
-        allSavedParts}) {
+       {bitOf(Part::Qkv) | bitOf(Part::Ffn),
+        bitOf(Part::Statistics) | bitOf(Part::Activation), allSavedParts}) {
     std::vector<std::vector<float>> results;
     for (const uint32_t offloads : {uint32_t(0), parts}) {
       LayerDesc layer = gptLayer(LayerKind::GptBlock, "h0", partSizes);
