@@ -110,7 +110,7 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
   const bool hasTail = kept != 0 || layer.offloads || layer.rowTokens != 0;
   std::string tail = std::to_string(kept);
   if (layer.offloads || layer.rowTokens != 0)
-    tail += layer.offloads ? ", true" : ", false";
+    tail += ", " + std::to_string(layer.offloads) + "u";
   if (layer.rowTokens != 0)
     tail += ", " + std::to_string(layer.rowTokens);
   if (isCpu && !isCustom && !isOfLlama && !hasTail)

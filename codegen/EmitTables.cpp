@@ -20,6 +20,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 using namespace rondo;
 using namespace rondo::codegen;
@@ -244,12 +245,35 @@ static std::string copyText(Action action) {
          std::to_string(action.index);
 }
 
+/// The kind, the replica and the micro-batch of a copy.
+using CopyKey = std::tuple<ActionKind, uint64_t, uint64_t>;
+static CopyKey keyOf(Action copy) {
+  return {copy.kind(), uint64_t(copy.subject), uint64_t(copy.index)};
+}
+
+/// `, 3`: the place of each copy among those of its shared host link in its
+/// direction. Those of other links are not listed.
+static std::map<CopyKey, std::string> turnsOf(const Schedule &order,
+                                              const Problem &problem) {
+  std::map<CopyKey, std::string> turns;
+  for (const auto &[link, copies] : order.copyOrders) {
+    int32_t next[2] = {0, 0};
+    for (Action copy : copies) {
+      const bool isIn = copy.kind() == ActionKind::Load &&
+                        !problem.hostMemory.shared[link].isHalf;
+      turns[keyOf(copy)] = ", " + std::to_string(next[isIn]++);
+    }
+  }
+  return turns;
+}
+
 /// The copies of each rank, and what its lanes wait for.
 static void writeCopies(llvm::raw_ostream &os, const Program &program,
                         const Problem &problem) {
   const Schedule &order = program.order;
   if (!order.hasCopies())
     return;
+  const std::map<CopyKey, std::string> turns = turnsOf(order, problem);
   const LaneWaits waits = laneWaitsOf(problem, program);
   std::string ranks;
   for (int32_t r = 0; r < order.numRanks(); ++r) {
@@ -259,7 +283,9 @@ static void writeCopies(llvm::raw_ostream &os, const Program &program,
       const Action action = order.all()[i];
       if (action.traits().isCopy()) {
         ++numCopies;
-        copies += "    {" + copyText(action) + "},\n";
+        const auto turn = turns.find(keyOf(action));
+        copies += "    {" + copyText(action) +
+                  (turn == turns.end() ? "" : turn->second) + "},\n";
       }
       for (int64_t w = waits.begin[i]; w < waits.begin[i + 1]; ++w) {
         ++numWaits;

@@ -135,7 +135,10 @@ static Recomputation recomputationOf(StageOp stage,
   if (stage.getAcross())
     return Recomputation::FromStage;
   auto first = cast<FlatSymbolRefAttr>(stage.getLayers()[0]);
-  return !inputs.empty() && stage.recomputes(first.getAttr())
+  // If checkpoints leave, the stage's input is one of them.
+  const bool leaves = stage.getOffloadAttr() &&
+                      stage.getBefore() == rondo::pipe::LoadBefore::Recompute;
+  return !inputs.empty() && stage.recomputes(first.getAttr()) && !leaves
              ? Recomputation::FromInput
              : Recomputation::FromCheckpoint;
 }

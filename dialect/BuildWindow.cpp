@@ -155,8 +155,8 @@ static LogicalResult checkNoCopies(ScheduleOp op) {
     return success();
   return (copy ? copy : op.getOperation())->emitError()
          << "iterations of @" << op.getSymName()
-         << " overlap, so its order cannot copy activations to the host yet; "
-            "leave out "
+         << " overlap, so its order cannot copy activations to the host yet, "
+            "since copies end with their iteration; leave out "
          << (copy ? "pipe.save and pipe.load" : "offload")
          << ", or let iterations drain, as with family<\"1f1b\">";
 }

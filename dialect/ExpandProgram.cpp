@@ -40,6 +40,7 @@ private:
                               const BufferNumbers &buffers);
   LogicalResult readCollectives(Program &program);
   LogicalResult readMemory(Program &program);
+  LogicalResult readCopyOrders(Schedule &order);
 
   ProgramOp op;
   const Problem &problem;
@@ -244,6 +245,23 @@ Expander::unroll(function_ref<LogicalResult(Unroller &, Region &)> run,
   return success();
 }
 
+/// A pipeline keeps its schedule's orders of copies over shared host links.
+LogicalResult Expander::readCopyOrders(Schedule &order) {
+  if (op.getKind() != pipe::ProgramKind::Pipeline)
+    return success();
+  auto read = [&](Operation *inner) { return prototype(inner); };
+  Unroller unroller(plan, read);
+  for (CopyOrderOp copies : op.lookupSchedule().getCopyOrders()) {
+    std::vector<Action> &listed =
+        order.copyOrders[static_cast<int32_t>(copies.getLink())];
+    if (failed(unroller.run(copies.getBody(), [&](Operation *, Action action) {
+          listed.push_back(action);
+        })))
+      return failure();
+  }
+  return success();
+}
+
 FailureOr<ExpandedProgram> Expander::run() {
   ExpandedProgram result;
   result.program.resident = plan.getResident();
@@ -263,7 +281,7 @@ FailureOr<ExpandedProgram> Expander::run() {
   auto append = [&](Unroller &unroller, Region &body) {
     return unroller.run(body, order);
   };
-  if (failed(unroll(append, end)))
+  if (failed(unroll(append, end)) || failed(readCopyOrders(order)))
     return failure();
   result.actions = std::move(actions);
   return result;

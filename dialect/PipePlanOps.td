@@ -128,10 +128,13 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
 
     `offload` lets a schedule copy the activations of the stage, or of the layers
     that it lists, to the host (`pipe.save`) and back (`pipe.load`), for any of
-    its micro-batches. Its devices have a `host_link`. `before` is the task that
-    needs them again: `input_grad` (the default), or in plans of timed layers
-    `weight_grad` or, if the stage recomputes, `recompute`. Layers that are
-    recomputed keep nothing that could leave.
+    its micro-batches. Its devices have a `host_link`. `@h0.qkv` in the list is a
+    part of what layer `@h0` saves: every layer has `saved_for_input_grad` and
+    `saved_for_weight_grad`, those of a GPT or a Llama have parts of these.
+    `before` is the task that needs them again: `input_grad` (the default);
+    `weight_grad`, of what W alone reads; or, if the stage recomputes,
+    `recompute`, of the checkpoints with which R begins. Layers that are
+    recomputed keep nothing else that could leave.
 
     `from` lists the stages that feed this one, in the order in which its first
     layer takes them (default: the stage before); `from []` is a source. Several
@@ -149,7 +152,9 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     pipe.stage @lighter [@h3, @h4] on 2 recompute [@h3]
     pipe.stage @lightest [@h5, @h6] on 3 recompute across from [@light]
     pipe.stage @away [@h5, @h6] on 3 offload
-    pipe.stage @partly [@h7, @h8] on 3 offload [@h7]
+    pipe.stage @partly [@h7, @h8] on 3 offload [@h7, @h8.qkv]
+    pipe.stage @late [@h7, @h8] on 3 offload before(weight_grad)
+    pipe.stage @both [@h7, @h8] on 3 recompute offload before(recompute)
     pipe.stage @wide [@h0] on [2, 3]
     pipe.stage @uneven [@h0] on [2: 6, 3: 2]
     pipe.stage @round_robin [@h0] on [2, 3] round_robin

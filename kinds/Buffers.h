@@ -91,10 +91,10 @@ enum class Owner : uint8_t {
   X(UnreducedGradients, "unreduced_gradients", Transient, Unit, Stage)         \
   /* What I leaves for W: from the start of I to the end of W. */              \
   X(KeptForWeightGrad, "kept_for_weight_grad", Transient, Microbatch, Stage)   \
-  /* Saved by layers whose activations may leave. Copied micro-batches: from   \
-   */                                                                          \
-  /* the start of F to the end of SAVE; others: as SavedForInputGrad and */    \
-  /* SavedForWeightGrad. */                                                    \
+  /* What may leave of what layers save, or the checkpoints of a stage, all */ \
+  /* of them in the first. Copied micro-batches: from the start of F to the */ \
+  /* end of SAVE; others: as SavedForInputGrad, SavedForWeightGrad and */      \
+  /* Checkpoints. */                                                           \
   X(OffloadedForInputGrad, "offloaded_for_input_grad", Transient, Microbatch,  \
     Stage)                                                                     \
   X(OffloadedForWeightGrad, "offloaded_for_weight_grad", Transient,            \

@@ -4,6 +4,7 @@
 #include "lowering/BufferLives.h"
 
 #include "lowering/Positions.h"
+#include "schedule/program/ReleasedBuffers.h"
 
 #include <algorithm>
 #include <tuple>
@@ -203,16 +204,19 @@ void BufferLives::TaskLives::addForward(int32_t replica, int64_t i) {
     add(replica, BufferKind::Output, i, f, last);
 }
 
-/// Buffers that F saves and that copies may move to the host and back.
+/// Buffers that F saves and that copies may move to the host and back: for I
+/// and W, or for R, which begins with the first.
 void BufferLives::TaskLives::addOffloaded(int32_t replica, int64_t i) {
   const int64_t f = forward.of(replica, i), s = save.of(replica, i),
                 l = load.of(replica, i);
   const bool isAway = s >= 0 && l >= 0;
   if (isAway)
     add(replica, BufferKind::OnHost, i, s, l);
+  const bool areCheckpoints = copiesCheckpoints(problem, replica);
   for (auto [offloaded, loaded, readers] :
        {std::tuple(BufferKind::OffloadedForInputGrad,
-                   BufferKind::LoadedForInputGrad, &inputGrad),
+                   BufferKind::LoadedForInputGrad,
+                   areCheckpoints ? &recompute : &inputGrad),
         std::tuple(BufferKind::OffloadedForWeightGrad,
                    BufferKind::LoadedForWeightGrad, &weightGrad)}) {
     const int64_t reader = std::max(f, readers->of(replica, i));

@@ -102,31 +102,14 @@ Schedule tasksOf(ProgramKind kind, const Problem &executing,
   return schedule.hasCounts() ? withSingleBackwards(schedule) : schedule;
 }
 
-/// Programs keep what I reads together with what W reads, so both leave.
-static std::optional<Fault> findLateLoad(const Problem &problem,
-                                         const Schedule &schedule) {
-  if (!schedule.hasCopies())
-    return std::nullopt;
-  if (problem.iterations > 1)
-    return makeFault<FaultKind::CopiesInWindow>();
-  if (!schedule.copyOrders.empty())
-    return makeFault<FaultKind::CopyOrderInProgram>();
-  for (int32_t replica = 0; replica < problem.numReplicas(); ++replica)
-    if (const auto before = problem.hostMemory.loads[replica];
-        before && *before != LoadBefore::InputGrad)
-      return makeFault<FaultKind::LoadedLate>(
-          problem.replicas[replica].stage, traitsOf(consumerOf(*before)).code);
-  return std::nullopt;
-}
-
 Result<std::vector<LoweredProgram>>
 lowerSchedule(const PlanFigures &plan, const Problem &problem,
               const Schedule &schedule, const ForEach &forEach,
               const Simulation *simulation) {
   if (problem.iterations == 1 && schedule.hasCounts())
     return makeFault<FaultKind::CountInOneIteration>();
-  if (std::optional<Fault> fault = findLateLoad(problem, schedule))
-    return std::move(*fault);
+  if (problem.iterations > 1 && schedule.hasCopies())
+    return makeFault<FaultKind::CopiesInWindow>();
   std::vector<LoweredProgram> programs(3);
   programs[0].kind = ProgramKind::Sequential;
   programs[1].kind = ProgramKind::Evaluation;

@@ -3,9 +3,10 @@
 
 #include "plans/Layers.h"
 
+#include "dialect/OffloadedParts.h"
 #include "kinds/Counts.h"
 #include "runtime/model/documents.h"
-#include "runtime/model/llama_sizes.h"
+#include "runtime/model/layer_work.h"
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 
@@ -111,13 +112,14 @@ rondo::pipe::describeLayers(PlanOp plan, int64_t microbatch) {
   ModelOp model = plan.lookupModel();
   std::vector<runtime::LayerDesc> layers;
   const std::vector<LayerInputs> inputs = layerInputs(plan);
-  llvm::DenseSet<Attribute> recomputed, offloaded;
+  llvm::DenseSet<Attribute> recomputed;
+  llvm::DenseMap<Attribute, StageOp> stageOf;
   for (StageOp stage : plan.getStages())
     for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
       if (stage.recomputes(name.getAttr()))
         recomputed.insert(name);
-      if (stage.offloads(name.getAttr()))
-        offloaded.insert(name);
+      if (stage.getOffloadAttr())
+        stageOf[name] = stage;
     }
   std::vector<int64_t> outputs;
   for (LayerOp layer : model.getLayers()) {
@@ -140,8 +142,9 @@ rondo::pipe::describeLayers(PlanOp plan, int64_t microbatch) {
       desc.batch = static_cast<int32_t>(plan.getSamplesOfMicrobatch());
     desc.recomputes =
         recomputed.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
-    desc.offloads =
-        offloaded.contains(FlatSymbolRefAttr::get(layer.getSymNameAttr()));
+    if (StageOp stage =
+            stageOf.lookup(FlatSymbolRefAttr::get(layer.getSymNameAttr())))
+      desc.offloads = offloadedParts(stage, layer);
     if (SyntheticAttr figures = layer.getSyntheticAttr()) {
       const SyntheticCosts costs = figures.of(microbatch);
       desc.forwardNs = costs.forwardNs;

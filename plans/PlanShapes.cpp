@@ -76,8 +76,8 @@ resizeMicrobatches(PlanOp plan, PlanFactory &factory, int64_t after) {
   return std::nullopt;
 }
 
-/// The `recompute` or `offload` attribute of a stage of these layers: the names
-/// of those that are among `listed`, none if all are; null if no layer is.
+/// The `recompute` attribute of a stage of these layers: the names of those
+/// that are among `listed`, none if all are; null if no layer is.
 static ArrayAttr listOf(PlanOp plan, ArrayRef<LayerOp> layers,
                         const llvm::DenseSet<Attribute> &listed) {
   Builder builder(plan.getContext());
@@ -88,6 +88,27 @@ static ArrayAttr listOf(PlanOp plan, ArrayRef<LayerOp> layers,
   if (names.empty())
     return {};
   if (names.size() == layers.size())
+    names.clear();
+  return builder.getArrayAttr(names);
+}
+
+/// The `offload` attribute of a stage of these layers.
+static ArrayAttr offloadOf(PlanOp plan, ArrayRef<LayerOp> layers,
+                           const ShapeGroups &groups, ArrayAttr recompute) {
+  Builder builder(plan.getContext());
+  if (groups.before == pipe::LoadBefore::Recompute)
+    return recompute && !groups.offloaded.empty() ? builder.getArrayAttr({})
+                                                  : ArrayAttr();
+  SmallVector<Attribute> names;
+  size_t whole = 0;
+  for (LayerOp layer : layers)
+    for (Attribute entry : groups.offloaded.lookup(layer.getSymNameAttr())) {
+      names.push_back(entry);
+      whole += entry == FlatSymbolRefAttr::get(layer.getSymNameAttr());
+    }
+  if (names.empty())
+    return {};
+  if (whole == layers.size())
     names.clear();
   return builder.getArrayAttr(names);
 }
@@ -115,7 +136,9 @@ static void writeStages(PlanOp plan, const ShapeGroups &groups,
     if (llvm::all_of(group.ranks, [&](int64_t rank) {
           return bool(DeviceOp(devices[rank]).getHostLink());
         }))
-      stage.setOffloadAttr(listOf(plan, own, groups.offloaded));
+      stage.setOffloadAttr(offloadOf(plan, own, groups, recompute));
+    if (stage.getOffloadAttr())
+      stage.setBefore(groups.before);
     const bool isWhole = recompute && recompute.empty();
     stage.setAcross(groups.isAcross && isWhole && isFedAgain);
     isFedAgain = isWhole;

@@ -3,6 +3,8 @@
 
 #include "plans/ShapeGroups.h"
 
+#include "dialect/OffloadedParts.h"
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -86,18 +88,50 @@ static bool recomputesAll(StageOp stage) {
          });
 }
 
-/// Sets the layers that run their forward again, and those whose activations
-/// may leave.
-static LogicalResult addRecomputed(PlanOp plan, ArrayRef<StageOp> stages,
-                                   ShapeGroups &groups) {
+/// Sets the layers that run their forward again.
+static void addRecomputed(ArrayRef<StageOp> stages, ShapeGroups &groups) {
   for (StageOp stage : stages)
     for (FlatSymbolRefAttr name :
          stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
       if (stage.getRecomputeAttr() && stage.recomputes(name.getAttr()))
         groups.recomputed.insert(name.getAttr());
-      if (stage.offloads(name.getAttr()))
-        groups.offloaded.insert(name.getAttr());
     }
+}
+
+/// Sets what of each layer may leave.
+static LogicalResult addOffloaded(ArrayRef<StageOp> stages,
+                                  ShapeGroups &groups) {
+  StageOp first;
+  for (StageOp stage : stages) {
+    if (!stage.getOffloadAttr())
+      continue;
+    if (!first)
+      first = stage;
+    if (stage.getBefore() != first.getBefore()) {
+      InFlightDiagnostic error =
+          stage.emitError()
+          << "stage @" << stage.getSymName() << " has before("
+          << stringifyLoadBefore(stage.getBefore()) << "), stage @"
+          << first.getSymName() << " before("
+          << stringifyLoadBefore(first.getBefore())
+          << "); a search over placements takes one for all stages that offload"
+          << searchAsWritten;
+      error.attachNote(first.getLoc())
+          << "stage @" << first.getSymName() << " is here";
+      return error;
+    }
+    groups.before = stage.getBefore();
+    const ArrayAttr listed = stage.getOffloadAttr();
+    for (auto entry : (listed.empty() ? stage.getLayers() : listed)
+                          .getAsRange<FlatSymbolRefAttr>())
+      groups.offloaded[layerOfOffload(stage, entry).getAttr()].push_back(entry);
+  }
+  return success();
+}
+
+/// Checks that stages recompute across stages wherever they could, or nowhere.
+static LogicalResult addAcross(PlanOp plan, ArrayRef<StageOp> stages,
+                               ShapeGroups &groups) {
   const auto across =
       llvm::find_if(stages, [](StageOp stage) { return stage.getAcross(); });
   if (across == stages.end())
@@ -134,8 +168,10 @@ FailureOr<ShapeGroups> rondo::pipe::shapeGroups(PlanOp plan) {
   const size_t ranks = plan.lookupCluster().getDevices().size();
   for (size_t rank = 0; rank < ranks && !isReplicated; ++rank)
     shape.groups.push_back({{static_cast<int64_t>(rank)}, {}, false, {}});
+  addRecomputed(stages, shape);
   if ((isReplicated && failed(addGroups(stages, shape.groups))) ||
-      failed(addRecomputed(plan, stages, shape)))
+      failed(addOffloaded(stages, shape)) ||
+      failed(addAcross(plan, stages, shape)))
     return failure();
   return shape;
 }

@@ -6,6 +6,7 @@
 
 #include "dialect/Pipe.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -41,8 +42,10 @@ struct ShapeGroups {
   /// Each rank of the cluster by itself if all stages are on one rank.
   std::vector<ShapeGroup> groups;
   llvm::DenseSet<mlir::Attribute> recomputed;
-  /// Names of the layers whose activations may leave.
-  llvm::DenseSet<mlir::Attribute> offloaded;
+  /// By name of a layer: what of it `offload` lists, the layer or its parts.
+  llvm::DenseMap<mlir::Attribute, llvm::SmallVector<mlir::Attribute, 1>>
+      offloaded;
+  LoadBefore before = LoadBefore::InputGrad;
   /// Stages that recompute begin with what the stage before recomputes, if that
   /// recomputes all of its layers.
   bool isAcross = false;

@@ -5,6 +5,7 @@
 #include "plans/Layers.h"
 #include "plans/RowTimes.h"
 
+#include "runtime/model/layer_work.h"
 #include "runtime/model/share.h"
 #include "runtime/model/stage_sizes.h"
 
@@ -83,9 +84,8 @@ struct Figures {
   int64_t recomputeNs = 0, recomputed = 0;
   /// The times of rows of documents.
   RowTimes rows;
-  /// Sums over the layers whose activations may leave, and of these what I
-  /// frees.
-  int64_t offloaded = 0, offloadedForInputGrad = 0;
+  /// What may leave of what layers save.
+  int64_t offloaded = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
   /// Times of the documents, once all layers are added.
@@ -106,15 +106,10 @@ void Figures::setTimesOfRow() {
 }
 
 void Figures::add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed) {
-  const int64_t forwardBefore = ns[0], activationBefore = activation,
-                freedBefore = freedByInputGrad;
+  const int64_t forwardBefore = ns[0], activationBefore = activation;
   addLayer(layer, op, speed);
   if (!documents.empty())
     rows.add(layer, op, speed);
-  if (layer.offloads) {
-    offloaded += activation - activationBefore;
-    offloadedForInputGrad += freedByInputGrad - freedBefore;
-  }
   if (layer.recomputes) {
     recomputeNs += ns[0] - forwardBefore;
     recomputed += activation - activationBefore;
@@ -128,6 +123,10 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
     ns[1] += layer.inputGradNs;
     ns[2] += layer.weightGradNs;
     activation += layer.activationBytes;
+    if (leaves(layer, runtime::Part::ForInputGrad))
+      offloaded += layer.inputGradFreesBytes;
+    if (leaves(layer, runtime::Part::ForWeightGrad))
+      offloaded += layer.activationBytes - layer.inputGradFreesBytes;
     freedByInputGrad += layer.inputGradFreesBytes;
     kept += layer.inputGradKeepsBytes;
     // Also if no layer takes it.
@@ -150,6 +149,7 @@ void Figures::addLayer(const runtime::LayerDesc &layer, LayerOp op,
   }
   runtime::LayerSizes sizes = runtime::layerSizes(layer);
   activation += sizes.savedForInputGrad + sizes.savedForWeightGrad;
+  offloaded += sizes.awayForInputGrad + sizes.awayForWeightGrad;
   freedByInputGrad += sizes.savedForInputGrad;
   kept += sizes.keptForWeightGrad;
   output = sizes.output;
@@ -221,13 +221,13 @@ StageCosts StageFigures::costs(StageOp stage, int64_t microbatch) const {
     own.push_back(layers[place]);
   }
   sum.setTimesOfRow();
-  const int64_t checkpoints = runtime::checkpointBytes(own.data(), own.size());
+  const int64_t checkpoints = runtime::checkpointBytes(
+      own.data(), own.size(),
+      stage.getOffloadAttr() && stage.getBefore() == LoadBefore::Recompute);
   std::optional<int64_t> offloaded;
   if (stage.getOffloadAttr())
-    offloaded = stage.getBefore() == LoadBefore::InputGrad ? sum.offloaded
-                : stage.getBefore() == LoadBefore::WeightGrad
-                    ? sum.offloaded - sum.offloadedForInputGrad
-                    : checkpoints;
+    offloaded = stage.getBefore() == LoadBefore::Recompute ? checkpoints
+                                                           : sum.offloaded;
   return {sum.ns[0],
           sum.ns[1],
           sum.ns[2],

@@ -5,10 +5,12 @@
 
 #include "runtime/base/error.h"
 #include "runtime/execution/actions.h"
+#include "runtime/model/saved_parts.h"
 #include "schedule/model/BufferNumbers.h"
 #include "schedule/program/ProgramLaneWaits.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -144,6 +146,17 @@ static void addEdges(const Executable &exe, const ProgramDesc &program,
   }
 }
 
+/// The task that needs what the copies of a stage bring back.
+static LoadBefore loadBefore(const ProgramDesc &program,
+                             const StageDesc &stage) {
+  uint32_t parts = 0;
+  for (int32_t l = 0; l < stage.numLayers; ++l)
+    parts |= program.layers[stage.firstLayer + l].offloads;
+  return parts & checkpointLeaves        ? LoadBefore::Recompute
+         : parts & leavesUntilWeightGrad ? LoadBefore::WeightGrad
+                                         : LoadBefore::InputGrad;
+}
+
 /// The links to the hosts, and the stages that may copy. Nothing if no program
 /// of the executable copies. Ranks have no memory caps here, so of the waits
 /// between lanes those remain that tasks and slots need.
@@ -172,7 +185,7 @@ static void addHosts(const Executable &exe, const ProgramDesc &program,
   for (int32_t h = 0; h < exe.numReplicas; ++h) {
     if (program.shares[h].bytes[static_cast<int>(Buffer::OnHost)] == 0)
       continue;
-    host.loads[h] = LoadBefore::InputGrad;
+    host.loads[h] = loadBefore(program, exe.stages[exe.replicas[h].stage]);
     for (ActionKind kind : {ActionKind::Save, ActionKind::Load})
       problem.cost(h, kind).lane = traitsOf(kind).lane;
   }
@@ -248,6 +261,29 @@ static void addSharded(ProgramValues &values) {
   }
 }
 
+/// Orders of copies over shared host links; the directions of a link are
+/// independent.
+static void addCopyOrders(const Executable &executable, const ProgramDesc &desc,
+                          Schedule &order) {
+  for (int32_t r = 0; desc.copies && r < desc.numRanks; ++r)
+    for (int32_t c = 0; c < desc.copies[r].numCopies; ++c)
+      if (desc.copies[r].copies[c].turn >= 0)
+        order.copyOrders[executable.hostLinks[r].shared];
+  for (auto &[link, copies] : order.copyOrders) {
+    std::map<std::pair<size_t, int32_t>, Action> sorted;
+    for (int32_t r = 0; r < desc.numRanks; ++r)
+      for (int32_t c = 0; executable.hostLinks[r].shared == link &&
+                          c < desc.copies[r].numCopies;
+           ++c) {
+        const CopyDesc &copy = desc.copies[r].copies[c];
+        sorted[{executable.hostLinks[r].laneOfShared(copy.kind), copy.turn}] =
+            Action(copy.kind, copy.replica, copy.microbatch);
+      }
+    for (const auto &[turn, copy] : sorted)
+      copies.push_back(copy);
+  }
+}
+
 ProgramValues rondo::runtime::valuesOf(const Executable &executable,
                                        const ProgramDesc &desc) {
   ProgramValues values{problemOf(executable, desc), Program()};
@@ -267,6 +303,7 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
     desc.ranks[r].run(recorder, desc.ranks[r].row);
     program.order.endRank();
   }
+  addCopyOrders(executable, desc, program.order);
   addSharded(values);
   // R makes what I needs only where a replica recomputes.
   for (int32_t r = 0; r < desc.numRanks; ++r)
@@ -274,7 +311,13 @@ ProgramValues rondo::runtime::valuesOf(const Executable &executable,
       if (action.kind() == ActionKind::Recompute) {
         values.problem.recomputation.resize(executable.numReplicas,
                                             Recomputation::None);
-        values.problem.recomputation[action.subject] = Recomputation::FromInput;
+        values.problem.recomputation[action.subject] =
+            values.problem.hostMemory.mayCopy(
+                static_cast<int32_t>(action.subject)) &&
+                    values.problem.hostMemory.loads[action.subject] ==
+                        LoadBefore::Recompute
+                ? Recomputation::FromCheckpoint
+                : Recomputation::FromInput;
       }
   for (const Edge &edge : values.problem.edges)
     if (edge.producer == ActionKind::Recompute &&

@@ -31,10 +31,10 @@ template <typename Real> struct Block {
   }
   Real *grad(int64_t offset) const { return at<Real>(args->gradients, offset); }
   Real *forI(int64_t offset) const {
-    return at<Real>(args->savedForInputGrad, offset);
+    return at<Real>(savedForInputGrad(*args, offset));
   }
   Real *forW(int64_t offset) const {
-    return at<Real>(args->savedForWeightGrad, offset);
+    return at<Real>(savedForWeightGrad(*args, offset));
   }
   Real *activations() const {
     return at<Real>(args->workspace, scratch.activations);

@@ -81,7 +81,25 @@ struct LayerArgs {
   /// one.
   const int32_t *documentStarts;
   int32_t numDocuments;
+  /// Of savedForInputGrad and savedForWeightGrad, what leaves if a part stays:
+  /// offsets with inAway count from there (model/saved_parts.h).
+  void *awayForInputGrad;
+  void *awayForWeightGrad;
 };
+
+/// A place in what F saves, as a base and an offset from it.
+struct SavedPlace {
+  void *base;
+  int64_t offset;
+};
+inline SavedPlace savedForInputGrad(const LayerArgs &args, int64_t offset) {
+  return {offset & inAway ? args.awayForInputGrad : args.savedForInputGrad,
+          offset & ~inAway};
+}
+inline SavedPlace savedForWeightGrad(const LayerArgs &args, int64_t offset) {
+  return {offset & inAway ? args.awayForWeightGrad : args.savedForWeightGrad,
+          offset & ~inAway};
+}
 
 /// No tensor has more dimensions.
 inline constexpr int32_t maxTensorDims = 8;

@@ -28,7 +28,7 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const EmbeddingWeights weights(*layer);
   const EmbeddingSavedForW saved(*layer);
   const int64_t hidden = layer->hidden;
-  std::memcpy(at<Real>(args->savedForWeightGrad, saved.tokens), args->data,
+  std::memcpy(at<Real>(savedForWeightGrad(*args, saved.tokens)), args->data,
               numTokens(*layer) * sizeof(int32_t));
   const Real *token = at<Real>(args->weights, weights.token);
   const Real *position = at<Real>(args->weights, weights.position);
@@ -48,7 +48,7 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   const EmbeddingSavedForW saved(*layer);
   const Real *grad = at<Real>(args->outputGrad, 0);
   std::copy(grad, grad + numTokens(*layer) * layer->hidden,
-            at<Real>(args->savedForWeightGrad, saved.outputGrad));
+            at<Real>(savedForWeightGrad(*args, saved.outputGrad)));
 }
 
 template <typename Real>
@@ -57,8 +57,8 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const EmbeddingSavedForW saved(*layer);
   const int64_t hidden = layer->hidden;
   const char *tokens = reinterpret_cast<const char *>(
-      at<Real>(args->savedForWeightGrad, saved.tokens));
-  const Real *grad = at<Real>(args->savedForWeightGrad, saved.outputGrad);
+      at<Real>(savedForWeightGrad(*args, saved.tokens)));
+  const Real *grad = at<Real>(savedForWeightGrad(*args, saved.outputGrad));
   Real *tokenGrad = at<Real>(args->gradients, weights.token);
   Real *positionGrad = at<Real>(args->gradients, weights.position);
   const TaskDocuments documents(*layer, *args);

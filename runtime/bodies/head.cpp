@@ -60,7 +60,7 @@ template <typename Real>
 void writeNormed(const LayerDesc &layer, const LayerArgs &args, Real *normed) {
   const HeadWeights weights(layer);
   const Real *normal =
-      at<Real>(args.savedForWeightGrad, HeadSavedForW(layer).normal);
+      at<Real>(savedForWeightGrad(args, HeadSavedForW(layer).normal));
   const Real *gain = at<Real>(args.weights, weights.normGain);
   if (isLlama(layer))
     rmsOutput(numTokens(layer), layer.hidden, normal, gain, normed);
@@ -76,10 +76,10 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   const HeadSavedForW forW(*layer);
   const int64_t rows = numTokens(*layer), hidden = layer->hidden;
   Real *normed = at<Real>(args->workspace, 0);
-  Real *logits = at<Real>(args->savedForWeightGrad, forW.logitsGrad);
+  Real *logits = at<Real>(savedForWeightGrad(*args, forW.logitsGrad));
   const Real *input = at<Real>(args->inputs[0], 0);
-  Real *normal = at<Real>(args->savedForWeightGrad, forW.normal);
-  Real *scale = at<Real>(args->savedForInputGrad, forI.normScale);
+  Real *normal = at<Real>(savedForWeightGrad(*args, forW.normal));
+  Real *scale = at<Real>(savedForInputGrad(*args, forI.normScale));
   if (isLlama(*layer)) {
     rmsNormalise(rows, hidden, Real(layer->llama.normEpsilon), input, normal,
                  scale);
@@ -106,14 +106,14 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   const int64_t rows = numTokens(*layer), hidden = layer->hidden;
   Real *normedGrad = at<Real>(args->workspace, 0);
   multiply(rows, hidden, layer->vocab, Real(1),
-           {at<Real>(args->savedForWeightGrad, forW.logitsGrad), layer->vocab},
+           {at<Real>(savedForWeightGrad(*args, forW.logitsGrad)), layer->vocab},
            {at<Real>(args->weights, weights.vocabulary), hidden}, Real(0),
            normedGrad, hidden);
-  const Real *normal = at<Real>(args->savedForWeightGrad, forW.normal);
-  const Real *scale = at<Real>(args->savedForInputGrad, forI.normScale);
+  const Real *normal = at<Real>(savedForWeightGrad(*args, forW.normal));
+  const Real *scale = at<Real>(savedForInputGrad(*args, forI.normScale));
   const Real *gain = at<Real>(args->weights, weights.normGain);
   Real *inputGrad = at<Real>(args->inputGrads[0], 0);
-  Real *grads = at<Real>(args->savedForWeightGrad, forW.normGrads);
+  Real *grads = at<Real>(savedForWeightGrad(*args, forW.normGrads));
   if (isLlama(*layer)) {
     std::fill(grads, grads + hidden, Real(0));
     rmsInputGrad<Real>(rows, hidden, normedGrad, normal, scale, gain, nullptr,
@@ -131,12 +131,12 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   const int64_t rows = numTokens(*layer), hidden = layer->hidden;
   Real *normed = at<Real>(args->workspace, 0);
   writeNormed(*layer, *args, normed);
-  multiply(
-      layer->vocab, hidden, rows, Real(1),
-      {at<Real>(args->savedForWeightGrad, forW.logitsGrad), layer->vocab, true},
-      {normed, hidden}, Real(1), at<Real>(args->gradients, weights.vocabulary),
-      hidden);
-  const Real *grads = at<Real>(args->savedForWeightGrad, forW.normGrads);
+  multiply(layer->vocab, hidden, rows, Real(1),
+           {at<Real>(savedForWeightGrad(*args, forW.logitsGrad)), layer->vocab,
+            true},
+           {normed, hidden}, Real(1),
+           at<Real>(args->gradients, weights.vocabulary), hidden);
+  const Real *grads = at<Real>(savedForWeightGrad(*args, forW.normGrads));
   Real *gainGrad = at<Real>(args->gradients, weights.normGain);
   if (isLlama(*layer))
     rmsWeightGrad(hidden, grads, gainGrad);

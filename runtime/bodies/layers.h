@@ -69,6 +69,9 @@ private:
 template <typename Real> Real *at(void *buffer, int64_t offset) {
   return static_cast<Real *>(buffer) + offset;
 }
+template <typename Real> Real *at(const SavedPlace &place) {
+  return at<Real>(place.base, place.offset);
+}
 template <typename Real> const Real *at(const void *buffer, int64_t offset) {
   return static_cast<const Real *>(buffer) + offset;
 }

@@ -44,10 +44,10 @@ template <typename Real> struct Block {
   }
   Real *grad(int64_t offset) const { return at<Real>(args->gradients, offset); }
   Real *forI(int64_t offset) const {
-    return at<Real>(args->savedForInputGrad, offset);
+    return at<Real>(savedForInputGrad(*args, offset));
   }
   Real *forW(int64_t offset) const {
-    return at<Real>(args->savedForWeightGrad, offset);
+    return at<Real>(savedForWeightGrad(*args, offset));
   }
   Real *work(int64_t offset) const { return at<Real>(args->workspace, offset); }
 

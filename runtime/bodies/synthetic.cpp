@@ -72,9 +72,12 @@ void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   const int64_t deadlineNs = nowNs() + layer->inputGradNs;
   uint64_t tag = taskTag(layer, args);
   tag = mixTag(tag, args->savedForInputGrad, layer->inputGradFreesBytes);
-  tag = mixTag(tag, args->savedForWeightGrad, keptForW(layer));
+  const bool isAway = (layer->offloads & leavesUntilWeightGrad) != 0;
+  if (!isAway)
+    tag = mixTag(tag, args->savedForWeightGrad, keptForW(layer));
   tag = mixTag(tag, args->outputGrad, layer->outputBytes);
-  writeTag(args->savedForWeightGrad, keptForW(layer), tag);
+  if (!isAway)
+    writeTag(args->savedForWeightGrad, keptForW(layer), tag);
   writeTag(args->keptForWeightGrad, layer->inputGradKeepsBytes, tag);
   for (int32_t k = 0; k < layer->numInputs; ++k)
     writeTag(args->inputGrads[k], layer->inputBytes[k], tag);

@@ -9,7 +9,7 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 Copies::Copies(const RankContext &context, const Messages &messages,
-               HostLinks *links)
+               HostLinks *links, CopyTurns *turns)
     : context(context) {
   if (!context.program.copies ||
       context.program.copies[context.rank].numCopies == 0)
@@ -19,7 +19,7 @@ Copies::Copies(const RankContext &context, const Messages &messages,
     throw Error("'" + std::string(executable.name) +
                 "' copies activations, but does not name activationCopies "
                 "among its extras");
-  runner = executable.extras.copies->make(context, messages, links);
+  runner = executable.extras.copies->make(context, messages, links, turns);
 }
 
 void Copies::reach(ActionKind kind, int64_t replica, int64_t microbatch) {

@@ -15,6 +15,7 @@ namespace rondo::runtime {
 
 class Device;
 class HostLinks;
+class CopyTurns;
 class JsonWriter;
 
 /// Runs the copies of one rank of a program, or enqueues them on a device that
@@ -53,10 +54,18 @@ public:
 
 /// Entry points of the part that programs with copies link.
 struct CopySupport {
-  /// `links` may be null: no times are imposed.
+  /// What the copies of all ranks of a program in this process have in common:
+  /// `links` imposes the times of the plan's host links, `turns` keeps the
+  /// schedule's orders of copies over links that ranks share; either may be
+  /// null.
   std::unique_ptr<CopyRunner> (*make)(const RankContext &context,
                                       const Messages &messages,
-                                      HostLinks *links);
+                                      HostLinks *links, CopyTurns *turns);
+  /// Null if the program's schedule orders no link's copies. Throws Error if
+  /// this process cannot keep an order.
+  std::shared_ptr<CopyTurns> (*makeTurns)(const Executable &executable,
+                                          const ProgramDesc &program,
+                                          const World &world);
   /// Imposes the plan's host links on the copies of the ranks of this process.
   /// Throws Error if ranks of several processes share a link.
   std::shared_ptr<HostLinks> (*imposedLinks)(const Executable &executable,
@@ -69,8 +78,8 @@ struct CopySupport {
 /// The copies of a rank, if its program has any: see CopyRunner.
 class Copies {
 public:
-  Copies(const RankContext &context, const Messages &messages,
-         HostLinks *links);
+  Copies(const RankContext &context, const Messages &messages, HostLinks *links,
+         CopyTurns *turns);
 
   bool areOf(int64_t replica, int64_t microbatch) const {
     return runner && runner->areOf(replica, microbatch);

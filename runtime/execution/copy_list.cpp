@@ -43,6 +43,7 @@ int32_t CopyList::findNode(ActionKind kind, int64_t replica,
 void CopyList::addCopy(const CopyDesc &desc, const Messages &messages) {
   Copy copy;
   copy.isSave = desc.kind == ActionKind::Save;
+  copy.turn = desc.turn;
   copy.node = nodeOf(desc.kind, desc.replica, desc.microbatch);
   const ShareDesc &share = context.program.shares[desc.replica];
   auto at = [&](Buffer buffer) {

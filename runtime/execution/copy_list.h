@@ -30,6 +30,8 @@ public:
   struct Copy {
     int32_t node;
     bool isSave;
+    /// CopyDesc::turn.
+    int32_t turn;
     /// A part for I and one for W; null if there is none.
     char *device[2] = {}, *host[2] = {};
     int64_t bytes[2] = {};

@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/device/host_link.h"
 
+#include <algorithm>
 #include <cstring>
 #include <sys/prctl.h>
 
@@ -49,8 +50,7 @@ HostLinks::Turns *HostLinks::turnsOf(int32_t rank, ActionKind kind) {
   const HostLinkDesc &link = executable.hostLinks[rank];
   if (link.shared < 0)
     return nullptr;
-  return &shared[2 * static_cast<size_t>(link.shared) +
-                 (kind == ActionKind::Load && !link.isSharedHalf)];
+  return &shared[link.laneOfShared(kind)];
 }
 
 template <typename Copy>
@@ -70,12 +70,72 @@ void HostLinks::carry(int32_t rank, ActionKind kind, int64_t bytes, Copy copy) {
 }
 
 //===----------------------------------------------------------------------===//
+// Orders of copies over shared links.
+//===----------------------------------------------------------------------===//
+
+CopyTurns::CopyTurns(const Executable &executable, const ProgramDesc &program) {
+  for (int32_t r = 0; r < program.numRanks; ++r)
+    for (int32_t c = 0; c < program.copies[r].numCopies; ++c) {
+      const CopyDesc &copy = program.copies[r].copies[c];
+      if (copy.turn < 0)
+        continue;
+      const size_t lane = executable.hostLinks[r].laneOfShared(copy.kind);
+      lanes.resize(std::max(lanes.size(), lane + 1));
+      ++lanes[lane].count;
+    }
+}
+
+bool CopyTurns::enter(size_t number, int64_t iteration, int32_t turn) {
+  std::unique_lock<std::mutex> lock(mutex);
+  Lane &lane = lanes[number];
+  changed.wait(lock, [&] {
+    return isStopped || lane.ended == iteration * lane.count + turn;
+  });
+  return !isStopped;
+}
+
+void CopyTurns::leave(size_t lane) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++lanes[lane].ended;
+  }
+  changed.notify_all();
+}
+
+void CopyTurns::stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isStopped = true;
+  }
+  changed.notify_all();
+}
+
+static std::shared_ptr<CopyTurns> makeTurns(const Executable &executable,
+                                            const ProgramDesc &program,
+                                            const World &world) {
+  for (int32_t r = 0; program.copies && r < program.numRanks; ++r)
+    for (int32_t c = 0; c < program.copies[r].numCopies; ++c)
+      if (program.copies[r].copies[c].turn >= 0) {
+        if (!world.isAlone())
+          throw Error("the schedule of '" + std::string(program.name) +
+                          "' has a copy order for the host link that rank " +
+                          std::to_string(r) +
+                          " shares, which processes cannot keep among each "
+                          "other: run all ranks in one process, or leave out "
+                          "pipe.copy_order",
+                      Exit::Usage);
+        return std::make_shared<CopyTurns>(executable, program);
+      }
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
 // The threads of the lanes.
 //===----------------------------------------------------------------------===//
 
 CopyThreads::CopyThreads(const RankContext &context, const Messages &messages,
-                         HostLinks *links)
-    : context(context), links(links), list(context, messages),
+                         HostLinks *links, CopyTurns *turns)
+    : context(context), links(links), turns(turns), list(context, messages),
       hasEnded(list.nodes().size()), times(list.copies().size()) {
   for (const std::vector<int32_t> &lane : list.lanes())
     threads.emplace_back([this, &lane] { work(lane); });
@@ -87,6 +147,8 @@ CopyThreads::~CopyThreads() {
     isStopping = true;
   }
   changed.notify_all();
+  if (turns)
+    turns->stop();
   for (std::thread &thread : threads)
     thread.join();
 }
@@ -153,8 +215,10 @@ void CopyThreads::work(const std::vector<int32_t> &lane) {
       if (isStopping)
         return;
       lock.unlock();
-      run(copy);
+      const bool hasRun = run(copy, static_cast<int64_t>(seen) - 1);
       lock.lock();
+      if (!hasRun)
+        return;
       hasEnded[node] = true;
       numEnded.fetch_add(1, std::memory_order_relaxed);
       changed.notify_all();
@@ -166,8 +230,16 @@ void CopyThreads::work(const std::vector<int32_t> &lane) {
   }
 }
 
-void CopyThreads::run(int32_t number) {
+bool CopyThreads::run(int32_t number, int64_t iteration) {
   const CopyList::Copy &copy = list.copies()[number];
+  const ActionKind kind = list.nodes()[copy.node].kind;
+  const bool hasTurn = turns && copy.turn >= 0;
+  const size_t lane =
+      hasTurn ? context.state.executable().hostLinks[context.rank].laneOfShared(
+                    kind)
+              : 0;
+  if (hasTurn && !turns->enter(lane, iteration, copy.turn))
+    return false;
   auto move = [&] {
     for (int part = 0; part < 2; ++part) {
       const auto bytes = static_cast<size_t>(copy.bytes[part]);
@@ -182,12 +254,14 @@ void CopyThreads::run(int32_t number) {
   if (isTraced)
     times[number].startNs = nowNs();
   if (links)
-    links->carry(context.rank, list.nodes()[copy.node].kind,
-                 copy.bytes[0] + copy.bytes[1], move);
+    links->carry(context.rank, kind, copy.bytes[0] + copy.bytes[1], move);
   else
     move();
   if (isTraced)
     times[number].endNs = nowNs();
+  if (hasTurn)
+    turns->leave(lane);
+  return true;
 }
 
 void CopyThreads::finish(std::vector<TraceEvent> &trace, int64_t iteration) {
@@ -207,6 +281,8 @@ void CopyThreads::abort() {
     isAborted = true;
   }
   changed.notify_all();
+  if (turns)
+    turns->stop();
 }
 
 std::string CopyThreads::waitsFor() const {
@@ -215,10 +291,11 @@ std::string CopyThreads::waitsFor() const {
 }
 
 const CopySupport rondo::runtime::activationCopies = {
-    [](const RankContext &context, const Messages &messages,
-       HostLinks *links) -> std::unique_ptr<CopyRunner> {
-      return std::make_unique<CopyThreads>(context, messages, links);
+    [](const RankContext &context, const Messages &messages, HostLinks *links,
+       CopyTurns *turns) -> std::unique_ptr<CopyRunner> {
+      return std::make_unique<CopyThreads>(context, messages, links, turns);
     },
+    makeTurns,
     [](const Executable &executable, const World &world) {
       return std::make_shared<HostLinks>(executable, world);
     },

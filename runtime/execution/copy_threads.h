@@ -51,13 +51,37 @@ private:
   std::deque<Turns> shared;
 };
 
+/// Keeps the orders of a program's copies over host links that ranks of this
+/// process share: a copy begins once those before it have ended. Thread-safe.
+class CopyTurns {
+public:
+  CopyTurns(const Executable &executable, const ProgramDesc &program);
+
+  /// Waits for the turn of a copy in an iteration, from 0. False: the run has
+  /// failed.
+  bool enter(size_t lane, int64_t iteration, int32_t turn);
+  void leave(size_t lane);
+  /// Lets all that wait return.
+  void stop();
+
+private:
+  struct Lane {
+    /// Copies in an iteration, and those that have ended in all iterations.
+    int64_t count = 0, ended = 0;
+  };
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<Lane> lanes;
+  bool isStopped = false;
+};
+
 /// The copies of one rank of a program. Each lane has a thread, which has the
 /// lane's whole list from the start and runs a copy once what it awaits has
 /// ended. The rank's thread reports ended tasks, and waits for copies.
 class CopyThreads : public CopyRunner {
 public:
   CopyThreads(const RankContext &context, const Messages &messages,
-              HostLinks *links);
+              HostLinks *links, CopyTurns *turns);
   ~CopyThreads() override;
   CopyThreads(const CopyThreads &) = delete;
   CopyThreads &operator=(const CopyThreads &) = delete;
@@ -81,12 +105,14 @@ public:
 
 private:
   void work(const std::vector<int32_t> &lane);
-  void run(int32_t copy);
+  /// False: the run has failed.
+  bool run(int32_t copy, int64_t iteration);
   /// The first node that one still awaits; -1: none. Requires `mutex`.
   int32_t openOf(int32_t node) const;
 
   const RankContext context;
   HostLinks *const links;
+  CopyTurns *const turns;
   const CopyList list;
   /// [node].
   std::vector<bool> hasEnded;

@@ -19,11 +19,14 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
       transport(connections.transport()),
       wiring(connections.wiringFor(program)) {
   ranks.resize(program.numRanks);
+  if (const CopySupport *copies = state.executable().extras.copies)
+    copyTurns = copies->makeTurns(state.executable(), program, state.world());
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {
       ranks[r] = std::make_unique<RunningRank>(
           RankContext{state, program, wiring, transport, r}, options.optimizer,
-          connections.ring(r), connections.faultOf(r), options.hostLinks.get());
+          connections.ring(r), connections.faultOf(r), options.hostLinks.get(),
+          copyTurns.get());
       held.push_back(r);
     }
 }

@@ -18,11 +18,11 @@ Rank::~Rank() = default;
 
 RunningRank::RunningRank(const RankContext &context,
                          const OptimizerConfig &optimizer, ActionRing &ring,
-                         FaultPoint *fault, HostLinks *links)
+                         FaultPoint *fault, HostLinks *links, CopyTurns *turns)
     : RankLog(context, ring, fault), context(context), state(context.state),
       program(context.program), device(context.device()),
       transport(context.transport), me(context.rank), optimizer(optimizer),
-      messages(context, *this), copies(context, messages, links),
+      messages(context, *this), copies(context, messages, links, turns),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
   for (int32_t i = 0; i < program.microbatches; ++i)
@@ -260,9 +260,9 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
   checkOrder(replica, microbatch);
   SizedCalls &sized = sizedOf(replica, microbatch);
   const ReplicaBinding &binding = *sized.binding;
-  const Saved saved(replica, microbatch);
+  const Saved saved{replica, microbatch};
   char *weights = replica.weights->weights(ActionKind::Forward, microbatch);
-  char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
+  char *checkpoints = saved.checkpoints();
   const int64_t number = microbatch % program.microbatches;
   for (size_t k = 0; k < replica.tensors->inputs.size(); ++k)
     sized.calls.front().forward.inputs[k] =
@@ -273,12 +273,20 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     const LayerBinding &layer = binding.layers[l];
     LayerArgs &args = sized.calls[l].forward;
     if (!layer.desc->recomputes) {
-      args.savedForInputGrad = saved.forInputGrad(layer);
-      args.savedForWeightGrad = saved.forWeightGrad(layer);
+      saved.setForInputGrad(layer, args);
+      saved.setForWeightGrad(layer, args);
     }
     // The layer before the one with which R begins writes the checkpoint.
-    if (layer.checkpointOffset >= 0)
-      args.inputs[0] = checkpoints + layer.checkpointOffset;
+    // Those of a stage are a copy of its inputs, whose buffers end with F.
+    char *checkpoint = checkpoints + layer.checkpointOffset;
+    for (int32_t k = 0;
+         layer.checkpointOffset >= 0 && k < layer.desc->numInputs;
+         checkpoint += alignedBytes(layer.desc->inputBytes[k++]))
+      if (l == 0)
+        device.copy(checkpoint, args.inputs[k],
+                    alignedBytes(layer.desc->inputBytes[k]));
+      else
+        args.inputs[k] = checkpoint;
     if (l + 1 < sized.calls.size())
       if (int64_t offset = binding.layers[l + 1].checkpointOffset; offset >= 0)
         args.output = checkpoints + offset;
@@ -320,7 +328,7 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
       replica.stepsBackAgain > 0
           ? replica.weights->changes(ActionKind::Recompute, microbatch)
           : nullptr;
-  char *checkpoints = replica.place(Buffer::Checkpoints).at(microbatch);
+  char *checkpoints = saved.checkpoints();
   const int64_t number = microbatch % program.microbatches;
   const std::vector<LocalTensor> &inputs =
       replica.tensors->recomputedInputs.empty()
@@ -335,10 +343,13 @@ void RunningRank::recompute(int64_t h, int64_t microbatch) {
     if (!layer.desc->recomputes)
       continue;
     LayerArgs &args = sized.calls[l].recompute;
-    args.savedForInputGrad = saved.forInputGrad(layer);
-    args.savedForWeightGrad = saved.forWeightGrad(layer);
-    if (layer.checkpointOffset >= 0)
-      args.inputs[0] = checkpoints + layer.checkpointOffset;
+    saved.setForInputGrad(layer, args);
+    saved.setForWeightGrad(layer, args);
+    char *checkpoint = checkpoints + layer.checkpointOffset;
+    for (int32_t k = 0;
+         layer.checkpointOffset >= 0 && k < layer.desc->numInputs;
+         checkpoint += alignedBytes(layer.desc->inputBytes[k++]))
+      args.inputs[k] = checkpoint;
     setWeights(layer, args, weights);
     if (changes)
       args.weights = movedWeightsOf(replica, layer, weights, changes,
@@ -373,8 +384,8 @@ LayerArgs &RunningRank::inputGradArgs(LocalReplica &replica, SizedCalls &sized,
                                       int64_t microbatch) {
   const LayerBinding &layer = sized.binding->layers[l];
   LayerArgs &args = sized.calls[l].inputGrad;
-  args.savedForInputGrad = saved.forInputGrad(layer);
-  args.savedForWeightGrad = saved.forWeightGrad(layer);
+  saved.setForInputGrad(layer, args);
+  saved.setForWeightGrad(layer, args);
   args.keptForWeightGrad = saved.keptByInputGrad(layer);
   setTime(replica, args, microbatch);
   args.microbatch = microbatch % program.microbatches;
@@ -389,7 +400,7 @@ LayerArgs &RunningRank::weightGradArgs(LocalReplica &replica, SizedCalls &sized,
   args.gradients = (replica.shard ? replica.shard->gradients()
                                   : replica.binding->gradients) +
                    layer.gradientsOffset;
-  args.savedForWeightGrad = saved.forWeightGrad(layer);
+  saved.setForWeightGrad(layer, args);
   args.keptForWeightGrad = saved.keptByInputGrad(layer);
   setTime(replica, args, microbatch);
   args.microbatch = microbatch % program.microbatches;

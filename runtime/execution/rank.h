@@ -36,9 +36,9 @@ struct ReplicaRecord {
 /// made at construction, so an action costs its host much less than 1 us.
 class RunningRank final : public Rank, public RankLog {
 public:
-  /// `links` are imposed on copies; null: none are.
   RunningRank(const RankContext &context, const OptimizerConfig &optimizer,
-              ActionRing &ring, FaultPoint *fault, HostLinks *links = nullptr);
+              ActionRing &ring, FaultPoint *fault, HostLinks *links = nullptr,
+              CopyTurns *turns = nullptr);
 
   /// Sets the next run. No thread may be running it. Returns whether its work
   /// has other addresses than that of the run before, so that no earlier
@@ -149,55 +149,58 @@ private:
   };
   /// Addresses of a replica's tensors for the backward of a micro-batch.
   struct Saved {
-    /// `isLoaded`: what may be copied to the host is where LOAD puts it.
-    Saved(const LocalReplica &replica, int64_t microbatch,
-          bool isLoaded = false)
-        : away(replica
-                   .place(isLoaded ? Buffer::LoadedForInputGrad
-                                   : Buffer::OffloadedForInputGrad)
-                   .at(microbatch)),
-          awayForWeights(replica
-                             .place(isLoaded ? Buffer::LoadedForWeightGrad
-                                             : Buffer::OffloadedForWeightGrad)
-                             .at(microbatch)),
-          kept(replica.place(Buffer::SavedForInputGrad).at(microbatch)),
-          keptForWeights(
-              replica.place(Buffer::SavedForWeightGrad).at(microbatch)),
-          again(replica.place(Buffer::RecomputedForInputGrad).at(microbatch)),
-          againForWeights(
-              replica.place(Buffer::RecomputedForWeightGrad).at(microbatch)),
-          fromInputGrad(
-              replica.place(Buffer::KeptForWeightGrad).at(microbatch)) {}
+    const LocalReplica &replica;
+    int64_t microbatch;
+    /// What may be copied to the host is where LOAD puts it.
+    bool isLoaded = false;
 
-    char *forInputGrad(const LayerBinding &layer) const {
-      char *base = layer.desc->recomputes ? again
-                   : layer.desc->offloads ? away
-                                          : kept;
-      return base ? base + layer.savedForInputGradOffset : nullptr;
+    /// Null if the replica has no such buffer.
+    char *at(Buffer buffer, int64_t offset = 0) const {
+      char *base = replica.place(buffer).at(microbatch);
+      return base ? base + offset : nullptr;
     }
-    char *forWeightGrad(const LayerBinding &layer) const {
-      char *base = layer.desc->recomputes ? againForWeights
-                   : layer.desc->offloads ? awayForWeights
-                                          : keptForWeights;
-      return base ? base + layer.savedForWeightGradOffset : nullptr;
+    char *away(int64_t offset = 0) const {
+      return at(isLoaded ? Buffer::LoadedForInputGrad
+                         : Buffer::OffloadedForInputGrad,
+                offset);
     }
-
+    /// Sets what a task of a layer reads or writes of it; W needs the second.
+    void setForInputGrad(const LayerBinding &layer, LayerArgs &args) const {
+      args.awayForInputGrad = away(layer.awayForInputGradOffset);
+      args.savedForInputGrad =
+          layer.sizes.awayForInputGrad == layer.sizes.savedForInputGrad
+              ? args.awayForInputGrad
+              : at(Buffer::SavedForInputGrad, layer.savedForInputGradOffset);
+      if (layer.desc->recomputes)
+        args.savedForInputGrad =
+            at(Buffer::RecomputedForInputGrad, layer.savedForInputGradOffset);
+    }
+    void setForWeightGrad(const LayerBinding &layer, LayerArgs &args) const {
+      args.awayForWeightGrad = at(isLoaded ? Buffer::LoadedForWeightGrad
+                                           : Buffer::OffloadedForWeightGrad,
+                                  layer.awayForWeightGradOffset);
+      args.savedForWeightGrad =
+          layer.sizes.awayForWeightGrad == layer.sizes.savedForWeightGrad
+              ? args.awayForWeightGrad
+              : at(Buffer::SavedForWeightGrad, layer.savedForWeightGradOffset);
+      if (layer.desc->recomputes)
+        args.savedForWeightGrad =
+            at(Buffer::RecomputedForWeightGrad, layer.savedForWeightGradOffset);
+    }
+    /// Those of a stage leave or stay.
+    char *checkpoints() const {
+      char *staying = at(Buffer::Checkpoints);
+      return staying ? staying : away();
+    }
     /// What I leaves for W.
     char *keptByInputGrad(const LayerBinding &layer) const {
-      return fromInputGrad ? fromInputGrad + layer.keptForWeightGradOffset
-                           : nullptr;
+      return at(Buffer::KeptForWeightGrad, layer.keptForWeightGradOffset);
     }
-
-    char *const away, *const awayForWeights,
-                          *const kept, *const keptForWeights,
-                                           *const again,
-                                               *const againForWeights,
-                                                   *const fromInputGrad;
   };
 
   /// The tensors of a micro-batch for its backward.
   Saved savedOf(int64_t h, int64_t microbatch) const {
-    return Saved(replicas[h], microbatch, copies.areOf(h, microbatch));
+    return {replicas[h], microbatch, copies.areOf(h, microbatch)};
   }
   /// Waits for the copies that a task awaits.
   void awaitCopies(int64_t h, int64_t microbatch, ActionKind kind,

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 using namespace rondo::runtime;
 using namespace rondo;
@@ -318,19 +319,19 @@ static std::vector<LayerBinding> bindLayers(const ReplicaBinding &binding,
       layer.savedForWeightGradOffset = again.forWeightGrad;
       again.forInputGrad += layer.sizes.savedForInputGrad;
       again.forWeightGrad += layer.sizes.savedForWeightGrad;
-    } else if (layers[l].offloads) {
-      layer.savedForInputGradOffset = away.forInputGrad;
-      layer.savedForWeightGradOffset = away.forWeightGrad;
-      away.forInputGrad += layer.sizes.savedForInputGrad;
-      away.forWeightGrad += layer.sizes.savedForWeightGrad;
     } else {
-      next.savedForInputGradOffset += layer.sizes.savedForInputGrad;
-      next.savedForWeightGradOffset += layer.sizes.savedForWeightGrad;
+      const LayerSizes &sizes = layer.sizes;
+      layer.awayForInputGradOffset = away.forInputGrad;
+      layer.awayForWeightGradOffset = away.forWeightGrad;
+      away.forInputGrad += sizes.awayForInputGrad;
+      away.forWeightGrad += sizes.awayForWeightGrad;
+      next.savedForInputGradOffset +=
+          sizes.savedForInputGrad - sizes.awayForInputGrad;
+      next.savedForWeightGradOffset +=
+          sizes.savedForWeightGrad - sizes.awayForWeightGrad;
     }
-    if (l > 0 && beginsRecompute(layers, l)) {
-      layer.checkpointOffset = checkpoints;
-      checkpoints += layerSizes(layers[l - 1]).output;
-    }
+    if (const int64_t bytes = checkpointBytesOf(layers, l); bytes > 0)
+      layer.checkpointOffset = std::exchange(checkpoints, checkpoints + bytes);
     next.keptForWeightGradOffset += layer.sizes.keptForWeightGrad;
     next.dataOffset += layer.sizes.data;
     bound.push_back(layer);

@@ -32,11 +32,13 @@ struct LayerBinding {
   /// Offset of the weights in the layer's dtype in the gathered weights of a
   /// replica with a shard; -1: they follow the layer's weights, or are these.
   int64_t copyOffset = -1;
-  /// In what F keeps, in what R restores if the layer recomputes, or in what
-  /// copies take if it offloads.
+  /// In what F keeps, or in what R restores if the layer recomputes.
   int64_t savedForInputGradOffset = 0, savedForWeightGradOffset = 0;
+  /// In what copies take.
+  int64_t awayForInputGradOffset = 0, awayForWeightGradOffset = 0;
   int64_t keptForWeightGradOffset = 0;
-  /// Offset of the layer's input among the checkpoints; -1: it is none.
+  /// Offset of the layer's input among the checkpoints, which copies take or
+  /// nobody; -1: it is none.
   int64_t checkpointOffset = -1;
   /// Whether F replaces some of its weights.
   bool isRunning = false;

@@ -80,23 +80,27 @@ constexpr int64_t gemmRegionBytes(int64_t bytes) {
 }
 
 struct EmbeddingSavedForW {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t tokens, outputGrad;
 
   constexpr explicit EmbeddingSavedForW(const LayerDesc &layer)
-      : all(), tokens(all.place(4 * numTokens(layer))),
+      : all(layer, Part::ForWeightGrad),
+        tokens(all.place(Part::Tokens, 4 * numTokens(layer))),
         outputGrad(all.place(
+            Part::Gradients,
             activationBytes(layer, numTokens(layer) * layer.hidden))) {}
 };
 
 struct BlockSavedForI {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t norm1Scale, norm2Scale, logSumExp;
 
   constexpr explicit BlockSavedForI(const LayerDesc &layer)
-      : all(), norm1Scale(all.place(floatBytes(numTokens(layer)))),
-        norm2Scale(all.place(floatBytes(numTokens(layer)))),
-        logSumExp(all.place(floatBytes(numTokens(layer) * layer.heads))) {}
+      : all(layer, Part::ForInputGrad),
+        norm1Scale(all.place(Part::Statistics, floatBytes(numTokens(layer)))),
+        norm2Scale(all.place(Part::Statistics, floatBytes(numTokens(layer)))),
+        logSumExp(all.place(Part::Statistics,
+                            floatBytes(numTokens(layer) * layer.heads))) {}
 };
 
 /// Rows of GELU's input whose gradient I makes at once: few enough that the
@@ -115,7 +119,7 @@ constexpr int64_t geluGradRows(int64_t rows, int64_t hidden, int64_t ffn) {
 /// longer needs. Then middleGrad and outputGrad follow, where the last rows of
 /// the input were. I fills those two, geluGrad and vectorGrads.
 struct BlockSavedForW {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t normal1, qkv, attention, normal2, afterGelu;
   int64_t geluGrad, beforeGelu;
   int64_t middleGrad, outputGrad;
@@ -125,13 +129,17 @@ struct BlockSavedForW {
   int64_t vectorGrads;
 
   constexpr explicit BlockSavedForW(const LayerDesc &layer)
-      : all(), normal1(all.place(wide(layer))), qkv(all.place(3 * wide(layer))),
-        attention(all.place(wide(layer))), normal2(all.place(wide(layer))),
-        afterGelu(all.place(ffn(layer))), geluGrad(all.place(front(layer))),
-        beforeGelu(all.place(ffn(layer))),
+      : all(layer, Part::ForWeightGrad),
+        normal1(all.place(Part::Norm1, wide(layer))),
+        qkv(all.place(Part::Qkv, 3 * wide(layer))),
+        attention(all.place(Part::Attention, wide(layer))),
+        normal2(all.place(Part::Norm2, wide(layer))),
+        afterGelu(all.place(Part::Activation, ffn(layer))),
+        geluGrad(all.place(Part::Ffn, front(layer))),
+        beforeGelu(all.place(Part::Ffn, ffn(layer))),
         middleGrad(geluGrad + alignedBytes(ffn(layer))),
         outputGrad(middleGrad + alignedBytes(wide(layer))),
-        vectorGrads(all.place(floatBytes(6 * layer.hidden))) {}
+        vectorGrads(all.place(Part::Gradients, floatBytes(6 * layer.hidden))) {}
 
 private:
   static constexpr int64_t wide(const LayerDesc &layer) {
@@ -213,7 +221,7 @@ constexpr int64_t normVectors(const LayerDesc &layer) {
 }
 
 struct HeadSavedForI {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t normScale;
   /// Only if the logits' gradients are not kept.
   int64_t normedGrad;
@@ -221,8 +229,10 @@ struct HeadSavedForI {
   constexpr explicit HeadSavedForI(const LayerDesc &layer)
       : HeadSavedForI(layer, HeadChunks(layer)) {}
   constexpr HeadSavedForI(const LayerDesc &layer, const HeadChunks &chunks)
-      : all(), normScale(all.place(floatBytes(numTokens(layer)))),
+      : all(layer, Part::ForInputGrad),
+        normScale(all.place(Part::Statistics, floatBytes(numTokens(layer)))),
         normedGrad(all.place(
+            Part::Logits,
             chunks.kept
                 ? 0
                 : activationBytes(layer, numTokens(layer) * layer.hidden))) {}
@@ -231,7 +241,7 @@ struct HeadSavedForI {
 /// F leaves what W needs of the logits; I leaves the norm's gradients, and the
 /// norm's output in place of the normal.
 struct HeadSavedForW {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t normal, normGrads;
   /// [tokens, stride], if kept.
   int64_t logitsGrad;
@@ -242,16 +252,21 @@ struct HeadSavedForW {
   constexpr explicit HeadSavedForW(const LayerDesc &layer)
       : HeadSavedForW(layer, HeadChunks(layer)) {}
   constexpr HeadSavedForW(const LayerDesc &layer, const HeadChunks &chunks)
-      : all(), normal(all.place(
-                   activationBytes(layer, numTokens(layer) * layer.hidden))),
-        normGrads(all.place(floatBytes(normVectors(layer) * layer.hidden))),
+      : all(layer, Part::ForWeightGrad),
+        normal(all.place(Part::Norm, activationBytes(layer, numTokens(layer) *
+                                                                layer.hidden))),
+        normGrads(all.place(Part::Gradients,
+                            floatBytes(normVectors(layer) * layer.hidden))),
         logitsGrad(all.place(
+            Part::Logits,
             chunks.kept
                 ? activationBytes(layer, numTokens(layer) * chunks.stride)
                 : 0)),
-        logSumExp(all.place(chunks.kept ? 0 : floatBytes(numTokens(layer)))),
-        targets(all.place(chunks.kept ? 0 : 4 * numTokens(layer))),
-        share(all.place(chunks.kept ? 0 : 4)) {}
+        logSumExp(all.place(Part::Logits,
+                            chunks.kept ? 0 : floatBytes(numTokens(layer)))),
+        targets(
+            all.place(Part::Logits, chunks.kept ? 0 : 4 * numTokens(layer))),
+        share(all.place(Part::Logits, chunks.kept ? 0 : 4)) {}
 };
 
 struct HeadWorkspace {

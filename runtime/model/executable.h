@@ -13,6 +13,7 @@
 #include "runtime/model/buffers.h"
 #include "runtime/model/layer.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
@@ -172,6 +173,10 @@ struct LinkDesc {
 struct CopyDesc {
   rondo::ActionKind kind;
   int32_t replica, microbatch;
+  /// Its place among the copies of an iteration over the host link that its
+  /// rank shares, in its direction (laneOfShared()); -1: the schedule states
+  /// none.
+  int32_t turn = -1;
 };
 
 /// A task or copy that begins after the end of an action on another lane of its
@@ -202,6 +207,12 @@ struct HostLinkDesc {
   /// copy in each direction, or in all if `isSharedHalf`; -1: none.
   int32_t shared;
   bool isSharedHalf;
+
+  /// The number of the lane of the shared link that carries a copy.
+  size_t laneOfShared(rondo::ActionKind kind) const {
+    return 2 * static_cast<size_t>(shared) +
+           (kind == rondo::ActionKind::Load && !isSharedHalf);
+  }
 };
 
 /// Which weights a replica's tasks read in a program whose iterations overlap.

@@ -46,10 +46,29 @@ int64_t gptBufferBytes(const LayerDesc &layer) {
              : alignedBytes(4 * OnCpu(layer).all.size());
 }
 
+/// Sets the bytes of a saved buffer, and of what may leave of it.
+template <typename OnCpu, typename OnCuda>
+void setSaved(const LayerDesc &layer, int64_t &all, int64_t &away) {
+  const bool isCpu = layer.target == Target::Cpu;
+  away = isCpu ? alignedBytes(4 * OnCpu(layer).all.goes.size())
+               : OnCuda(layer).all.goes.bytes();
+  all = away + (isCpu ? alignedBytes(4 * OnCpu(layer).all.stays.size())
+                      : OnCuda(layer).all.stays.bytes());
+}
+template <typename OnCpu, typename OnCuda>
+void setSavedForI(const LayerDesc &layer, LayerSizes &sizes) {
+  setSaved<OnCpu, OnCuda>(layer, sizes.savedForInputGrad,
+                          sizes.awayForInputGrad);
+}
+template <typename OnCpu, typename OnCuda>
+void setSavedForW(const LayerDesc &layer, LayerSizes &sizes) {
+  setSaved<OnCpu, OnCuda>(layer, sizes.savedForWeightGrad,
+                          sizes.awayForWeightGrad);
+}
+
 inline LayerSizes gptEmbeddingSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, EmbeddingWeights(layer).all.size());
-  sizes.savedForWeightGrad =
-      gptBufferBytes<EmbeddingSavedForW, cuda::EmbeddingSavedForW>(layer);
+  setSavedForW<EmbeddingSavedForW, cuda::EmbeddingSavedForW>(layer, sizes);
   sizes.output = gptActivationBuffer(layer);
   sizes.data = alignedBytes(4 * numTokens(layer));
   return sizes;
@@ -57,10 +76,8 @@ inline LayerSizes gptEmbeddingSizes(const LayerDesc &layer) {
 
 inline LayerSizes gptBlockSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, BlockWeights(layer).all.size());
-  sizes.savedForInputGrad =
-      gptBufferBytes<BlockSavedForI, cuda::BlockSavedForI>(layer);
-  sizes.savedForWeightGrad =
-      gptBufferBytes<BlockSavedForW, cuda::BlockSavedForW>(layer);
+  setSavedForI<BlockSavedForI, cuda::BlockSavedForI>(layer, sizes);
+  setSavedForW<BlockSavedForW, cuda::BlockSavedForW>(layer, sizes);
   sizes.input = sizes.output = gptActivationBuffer(layer);
   sizes.workspace = gptBufferBytes<BlockWorkspace, cuda::BlockWorkspace>(layer);
   return sizes;
@@ -68,10 +85,8 @@ inline LayerSizes gptBlockSizes(const LayerDesc &layer) {
 
 inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, HeadWeights(layer).all.size());
-  sizes.savedForInputGrad =
-      gptBufferBytes<HeadSavedForI, cuda::HeadSavedForI>(layer);
-  sizes.savedForWeightGrad =
-      gptBufferBytes<HeadSavedForW, cuda::HeadSavedForW>(layer);
+  setSavedForI<HeadSavedForI, cuda::HeadSavedForI>(layer, sizes);
+  setSavedForW<HeadSavedForW, cuda::HeadSavedForW>(layer, sizes);
   sizes.input = gptActivationBuffer(layer);
   sizes.workspace = layer.target == Target::Cuda
                         ? cuda::HeadWorkspace(layer).all.bytes()
@@ -85,43 +100,6 @@ inline LayerSizes gptHeadSizes(const LayerDesc &layer) {
 inline int64_t logitsStride(const LayerDesc &layer) {
   return layer.target == Target::Cuda ? cuda::HeadChunks(layer).stride
                                       : layer.vocab;
-}
-
-// Parameters: values of the weights, each of the model once.
-
-inline int64_t gptEmbeddingParameters(const LayerDesc &layer) {
-  return EmbeddingWeights(layer).all.values();
-}
-
-inline int64_t gptBlockParameters(const LayerDesc &layer) {
-  return BlockWeights(layer).all.values();
-}
-
-/// A tied vocabulary matrix counts in the embedding.
-inline int64_t gptHeadParameters(const LayerDesc &layer) {
-  return HeadWeights(layer).all.values() -
-         (layer.tied ? int64_t(layer.vocab) * layer.hidden : 0);
-}
-
-// Floating-point operations; a multiply and an add count as two. Only matrix
-// products count, and the additions of an embedding. Attention counts the
-// causal half, and its probabilities again in I, which recomputes them.
-
-inline LayerFlops gptEmbeddingFlops(const LayerDesc &layer) {
-  const int64_t values = numTokens(layer) * layer.hidden;
-  return {values, 0, 2 * values};
-}
-
-inline LayerFlops gptBlockFlops(const LayerDesc &layer) {
-  const int64_t tokens = numTokens(layer), hidden = layer.hidden;
-  const int64_t linear = 2 * tokens * hidden * (4 * hidden + 2 * layer.ffn);
-  const int64_t causal = tokens * hidden * (maxDocumentTokens(layer) + 1);
-  return {linear + 2 * causal, linear + 5 * causal, linear};
-}
-
-inline LayerFlops gptHeadFlops(const LayerDesc &layer) {
-  const int64_t linear = 2 * numTokens(layer) * layer.hidden * layer.vocab;
-  return {linear, linear, linear};
 }
 
 } // namespace rondo::runtime

@@ -172,8 +172,9 @@ struct LayerDesc {
   LlamaDesc llama = {};
   /// Of synthetic and custom layers: what I leaves for W.
   int64_t inputGradKeepsBytes = 0;
-  /// True if copies may move the tensors that F saves to the host.
-  bool offloads = false;
+  /// The parts of what F saves that copies may move to the host
+  /// (model/saved_parts.h).
+  uint32_t offloads = 0;
   /// Tokens of a micro-batch that is one row of documents, each of at most
   /// `sequence` tokens (model/documents.h). 0: it has `batch` samples of
   /// `sequence` tokens.
@@ -202,6 +203,8 @@ struct LayerSizes {
   /// Staged data of one micro-batch: tokens for an embedding, targets for a
   /// head, streams one after another.
   int64_t data;
+  /// Of savedForInputGrad and savedForWeightGrad, what copies may take.
+  int64_t awayForInputGrad, awayForWeightGrad;
 };
 
 /// Every buffer starts at a multiple of this many bytes.

@@ -20,16 +20,15 @@ inline LayerSizes syntheticSizes(const LayerDesc &layer) {
   sizes.savedForInputGrad = alignedBytes(layer.inputGradFreesBytes);
   sizes.savedForWeightGrad =
       alignedBytes(layer.activationBytes - layer.inputGradFreesBytes);
+  if (leaves(layer, Part::ForInputGrad))
+    sizes.awayForInputGrad = sizes.savedForInputGrad;
+  if (leaves(layer, Part::ForWeightGrad))
+    sizes.awayForWeightGrad = sizes.savedForWeightGrad;
   sizes.keptForWeightGrad = alignedBytes(layer.inputGradKeepsBytes);
   for (int32_t k = 0; k < layer.numInputs; ++k)
     sizes.input += alignedBytes(layer.inputBytes[k]);
   sizes.output = alignedBytes(layer.outputBytes);
   return sizes;
-}
-inline LayerFlops syntheticFlops(const LayerDesc &) { return {0, 0, 0}; }
-/// Weights are fp32.
-inline int64_t statedParameters(const LayerDesc &layer) {
-  return layer.weightBytes / 4;
 }
 
 constexpr int64_t bytesOfNumber(StreamType type) {
@@ -68,19 +67,12 @@ inline LayerSizes customSizes(const LayerDesc &layer) {
   sizes.data += streamOffset(layer, layer.custom.numStreams);
   return sizes;
 }
-inline LayerFlops customFlops(const LayerDesc &layer) {
-  return layer.custom.flops;
-}
 
 struct LayerKindRow {
   LayerKind kind;
   /// Spelled like the enumerator.
   const char *name;
   LayerSizes (*sizes)(const LayerDesc &);
-  LayerFlops (*flops)(const LayerDesc &);
-  /// Values of the weights without padding. What another layer has too, as tied
-  /// weights, counts in the first.
-  int64_t (*parameters)(const LayerDesc &);
   /// The number of inputs its bodies take.
   int32_t minInputs, maxInputs;
   /// Custom layers state this themselves: see dataOf() and hasLoss().
@@ -93,24 +85,22 @@ struct LayerKindRow {
 };
 
 inline constexpr LayerKindRow layerKinds[] = {
-    {LayerKind::GptEmbedding, "GptEmbedding", gptEmbeddingSizes,
-     gptEmbeddingFlops, gptEmbeddingParameters, 0, 0, LayerData::Tokens, false,
-     false},
-    {LayerKind::GptBlock, "GptBlock", gptBlockSizes, gptBlockFlops,
-     gptBlockParameters, 1, 1, LayerData::None, false, true},
-    {LayerKind::GptHead, "GptHead", gptHeadSizes, gptHeadFlops,
-     gptHeadParameters, 1, 1, LayerData::Targets, true, false},
-    {LayerKind::Synthetic, "Synthetic", syntheticSizes, syntheticFlops,
-     statedParameters, 0, maxLayerInputs, LayerData::None, false, false},
-    {LayerKind::Custom, "Custom", customSizes, customFlops, statedParameters, 0,
-     maxLayerInputs, LayerData::None, false, false},
-    {LayerKind::LlamaEmbedding, "LlamaEmbedding", gptEmbeddingSizes,
-     llamaEmbeddingFlops, gptEmbeddingParameters, 0, 0, LayerData::Tokens,
-     false, false},
-    {LayerKind::LlamaBlock, "LlamaBlock", llamaBlockSizes, llamaBlockFlops,
-     llamaBlockParameters, 1, 1, LayerData::None, false, true},
-    {LayerKind::LlamaHead, "LlamaHead", gptHeadSizes, gptHeadFlops,
-     gptHeadParameters, 1, 1, LayerData::Targets, true, false},
+    {LayerKind::GptEmbedding, "GptEmbedding", gptEmbeddingSizes, 0, 0,
+     LayerData::Tokens, false, false},
+    {LayerKind::GptBlock, "GptBlock", gptBlockSizes, 1, 1, LayerData::None,
+     false, true},
+    {LayerKind::GptHead, "GptHead", gptHeadSizes, 1, 1, LayerData::Targets,
+     true, false},
+    {LayerKind::Synthetic, "Synthetic", syntheticSizes, 0, maxLayerInputs,
+     LayerData::None, false, false},
+    {LayerKind::Custom, "Custom", customSizes, 0, maxLayerInputs,
+     LayerData::None, false, false},
+    {LayerKind::LlamaEmbedding, "LlamaEmbedding", gptEmbeddingSizes, 0, 0,
+     LayerData::Tokens, false, false},
+    {LayerKind::LlamaBlock, "LlamaBlock", llamaBlockSizes, 1, 1,
+     LayerData::None, false, true},
+    {LayerKind::LlamaHead, "LlamaHead", gptHeadSizes, 1, 1, LayerData::Targets,
+     true, false},
 };
 inline constexpr int numLayerKinds = sizeof layerKinds / sizeof layerKinds[0];
 

@@ -19,14 +19,6 @@ inline LayerSizes layerSizes(const LayerDesc &layer) {
   return rowOf(layer.kind).sizes(layer);
 }
 
-inline LayerFlops layerFlops(const LayerDesc &layer) {
-  return rowOf(layer.kind).flops(layer);
-}
-
-inline int64_t layerParameters(const LayerDesc &layer) {
-  return rowOf(layer.kind).parameters(layer);
-}
-
 /// Bytes of a layer's output for all samples, one after the other, without what
 /// rounds up its buffer.
 inline int64_t outputBytes(const LayerDesc &layer) {
@@ -79,12 +71,25 @@ inline bool beginsRecompute(const LayerDesc *layers, int64_t i) {
   return layers[i].recomputes && (i == 0 || !layers[i - 1].recomputes);
 }
 
-/// Bytes of a stage's checkpoints, one after the other.
-inline int64_t checkpointBytes(const LayerDesc *layers, int64_t count) {
+/// Bytes of the checkpoint that the input of layer i of a stage is; 0: it is
+/// none. That of the first layer is one if checkpoints leave.
+inline int64_t checkpointBytesOf(const LayerDesc *layers, int64_t i) {
+  if (!beginsRecompute(layers, i))
+    return 0;
+  if (i > 0)
+    return layerSizes(layers[i - 1]).output;
+  return layers[0].offloads & checkpointLeaves ? layerSizes(layers[0]).input
+                                               : 0;
+}
+
+/// Bytes of a stage's checkpoints, one after the other, that copies may move to
+/// the host, or that stay: all of them do or none.
+inline int64_t checkpointBytes(const LayerDesc *layers, int64_t count,
+                               bool leave) {
   int64_t bytes = 0;
-  for (int64_t i = 1; i < count; ++i)
-    if (beginsRecompute(layers, i))
-      bytes += layerSizes(layers[i - 1]).output;
+  for (int64_t i = 0; i < count; ++i)
+    if (((layers[i].offloads & checkpointLeaves) != 0) == leave)
+      bytes += checkpointBytesOf(layers, i);
   return bytes;
 }
 
@@ -119,17 +124,19 @@ inline RecomputedSizes recomputedSizes(const LayerDesc *layers, int64_t count) {
   return sum;
 }
 
-/// Bytes that the layers of a stage save and that copies may move to the host.
+/// Bytes of a stage that copies may move to the host: of what its layers save,
+/// or its checkpoints, which are then the first.
 struct OffloadedSizes {
   int64_t forInputGrad = 0, forWeightGrad = 0;
 };
 inline OffloadedSizes offloadedSizes(const LayerDesc *layers, int64_t count) {
   OffloadedSizes sum;
+  sum.forInputGrad = checkpointBytes(layers, count, /*leave=*/true);
   for (int64_t i = 0; i < count; ++i)
-    if (layers[i].offloads) {
+    if (!layers[i].recomputes) {
       const LayerSizes sizes = layerSizes(layers[i]);
-      sum.forInputGrad += sizes.savedForInputGrad;
-      sum.forWeightGrad += sizes.savedForWeightGrad;
+      sum.forInputGrad += sizes.awayForInputGrad;
+      sum.forWeightGrad += sizes.awayForWeightGrad;
     }
   return sum;
 }
@@ -168,9 +175,10 @@ inline LayerSizes stageSizes(const LayerDesc *layers, int64_t count) {
     LayerSizes sizes = layerSizes(layers[i]);
     sum.weights += sizes.weights;
     sum.gradients += sizes.gradients;
-    if (!layers[i].recomputes && !layers[i].offloads) {
-      sum.savedForInputGrad += sizes.savedForInputGrad;
-      sum.savedForWeightGrad += sizes.savedForWeightGrad;
+    if (!layers[i].recomputes) {
+      sum.savedForInputGrad += sizes.savedForInputGrad - sizes.awayForInputGrad;
+      sum.savedForWeightGrad +=
+          sizes.savedForWeightGrad - sizes.awayForWeightGrad;
     }
     sum.keptForWeightGrad += sizes.keptForWeightGrad;
     sum.data += sizes.data;

@@ -11,7 +11,7 @@
 #ifndef RONDO_RUNTIME_MODEL_LAYOUTS_H
 #define RONDO_RUNTIME_MODEL_LAYOUTS_H
 
-#include "runtime/model/layer.h"
+#include "runtime/model/saved_parts.h"
 
 namespace rondo::runtime {
 
@@ -85,12 +85,14 @@ struct EmbeddingWeights {
 /// Saved for W. F writes the tokens (one element holds one int32), I the output
 /// gradient.
 struct EmbeddingSavedForW {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t tokens, outputGrad;
 
   constexpr explicit EmbeddingSavedForW(const LayerDesc &layer)
-      : all(), tokens(all.place(numTokens(layer))),
-        outputGrad(all.place(numTokens(layer) * layer.hidden)) {}
+      : all(layer, Part::ForWeightGrad),
+        tokens(all.place(Part::Tokens, numTokens(layer))),
+        outputGrad(
+            all.place(Part::Gradients, numTokens(layer) * layer.hidden)) {}
 };
 
 /// Matrices are stored [in][out], as GPT-2 does.
@@ -115,34 +117,37 @@ struct BlockWeights {
 
 /// Saved for I: the statistics that W does not need.
 struct BlockSavedForI {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t norm1Scale, norm2Scale, logSumExp;
 
   constexpr explicit BlockSavedForI(const LayerDesc &layer)
-      : all(), norm1Scale(all.place(numTokens(layer))),
-        norm2Scale(all.place(numTokens(layer))),
-        logSumExp(all.place(numTokens(layer) * layer.heads)) {}
+      : all(layer, Part::ForInputGrad),
+        norm1Scale(all.place(Part::Statistics, numTokens(layer))),
+        norm2Scale(all.place(Part::Statistics, numTokens(layer))),
+        logSumExp(all.place(Part::Statistics, numTokens(layer) * layer.heads)) {
+  }
 };
 
 /// Saved for W. In place, I turns q, k and v into their gradients, and the
 /// slope of GELU into the gradient of GELU's input. It fills the last four
 /// regions.
 struct BlockSavedForW {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t normal1, qkv, attention, normal2, geluSlope, afterGelu;
   int64_t middleGrad, outputGrad, norm1Grads, norm2Grads;
 
   constexpr explicit BlockSavedForW(const LayerDesc &layer)
-      : all(), normal1(all.place(numTokens(layer) * layer.hidden)),
-        qkv(all.place(3 * numTokens(layer) * layer.hidden)),
-        attention(all.place(numTokens(layer) * layer.hidden)),
-        normal2(all.place(numTokens(layer) * layer.hidden)),
-        geluSlope(all.place(numTokens(layer) * layer.ffn)),
-        afterGelu(all.place(numTokens(layer) * layer.ffn)),
-        middleGrad(all.place(numTokens(layer) * layer.hidden)),
-        outputGrad(all.place(numTokens(layer) * layer.hidden)),
-        norm1Grads(all.place(int64_t(2) * layer.hidden)),
-        norm2Grads(all.place(int64_t(2) * layer.hidden)) {}
+      : all(layer, Part::ForWeightGrad),
+        normal1(all.place(Part::Norm1, numTokens(layer) * layer.hidden)),
+        qkv(all.place(Part::Qkv, 3 * numTokens(layer) * layer.hidden)),
+        attention(all.place(Part::Attention, numTokens(layer) * layer.hidden)),
+        normal2(all.place(Part::Norm2, numTokens(layer) * layer.hidden)),
+        geluSlope(all.place(Part::Ffn, numTokens(layer) * layer.ffn)),
+        afterGelu(all.place(Part::Activation, numTokens(layer) * layer.ffn)),
+        middleGrad(all.place(Part::Gradients, numTokens(layer) * layer.hidden)),
+        outputGrad(all.place(Part::Gradients, numTokens(layer) * layer.hidden)),
+        norm1Grads(all.place(Part::Gradients, int64_t(2) * layer.hidden)),
+        norm2Grads(all.place(Part::Gradients, int64_t(2) * layer.hidden)) {}
 };
 
 /// Queries that attention processes at once.
@@ -194,23 +199,26 @@ struct HeadWeights {
 };
 
 struct HeadSavedForI {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t normScale;
 
   constexpr explicit HeadSavedForI(const LayerDesc &layer)
-      : all(), normScale(all.place(numTokens(layer))) {}
+      : all(layer, Part::ForInputGrad),
+        normScale(all.place(Part::Statistics, numTokens(layer))) {}
 };
 
 /// Saved for W. F leaves the gradient of the logits, I the norm's gradients.
 struct HeadSavedForW {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t normal, logitsGrad, normGrads;
 
   constexpr explicit HeadSavedForW(const LayerDesc &layer)
-      : all(), normal(all.place(numTokens(layer) * layer.hidden)),
-        logitsGrad(all.place(numTokens(layer) * layer.vocab)),
-        normGrads(all.place((isLlama(layer) ? int64_t(1) : int64_t(2)) *
-                            layer.hidden)) {}
+      : all(layer, Part::ForWeightGrad),
+        normal(all.place(Part::Norm, numTokens(layer) * layer.hidden)),
+        logitsGrad(all.place(Part::Logits, numTokens(layer) * layer.vocab)),
+        normGrads(all.place(Part::Gradients,
+                            (isLlama(layer) ? int64_t(1) : int64_t(2)) *
+                                layer.hidden)) {}
 };
 
 } // namespace rondo::runtime

@@ -59,18 +59,21 @@ private:
 /// Saved for I. `headNormal` holds a token's heads of q, then those of k,
 /// normalised; so does `headScale` their scales.
 struct LlamaBlockSavedForI {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t norm1Scale, norm2Scale, logSumExp, headNormal, headScale;
 
   constexpr explicit LlamaBlockSavedForI(const LayerDesc &layer)
-      : all(), norm1Scale(all.place(numTokens(layer))),
-        norm2Scale(all.place(numTokens(layer))),
-        logSumExp(all.place(numTokens(layer) * layer.heads)),
-        headNormal(all.place(layer.llama.headNorm
-                                 ? numTokens(layer) * rotatedHeads(layer) *
-                                       headWidth(layer)
-                                 : 0)),
-        headScale(all.place(layer.llama.headNorm
+      : all(layer, Part::ForInputGrad),
+        norm1Scale(all.place(Part::Statistics, numTokens(layer))),
+        norm2Scale(all.place(Part::Statistics, numTokens(layer))),
+        logSumExp(all.place(Part::Statistics, numTokens(layer) * layer.heads)),
+        headNormal(all.place(Part::HeadNorms, layer.llama.headNorm
+                                                  ? numTokens(layer) *
+                                                        rotatedHeads(layer) *
+                                                        headWidth(layer)
+                                                  : 0)),
+        headScale(all.place(Part::HeadNorms,
+                            layer.llama.headNorm
                                 ? numTokens(layer) * rotatedHeads(layer)
                                 : 0)) {}
 };
@@ -78,24 +81,27 @@ struct LlamaBlockSavedForI {
 /// Saved for W. In place, I turns q, k, v, `gate` and `up` into the gradients
 /// of the projections' outputs. It fills the last five regions.
 struct LlamaBlockSavedForW {
-  Layout all;
+  SavedLayout<Layout> all;
   int64_t normal1, qkv, attention, normal2, gate, up, product;
   int64_t middleGrad, outputGrad, norm1Grads, norm2Grads, headNormGrads;
 
   constexpr explicit LlamaBlockSavedForW(const LayerDesc &layer)
-      : all(), normal1(all.place(numTokens(layer) * layer.hidden)),
-        qkv(all.place(numTokens(layer) * qkvWidth(layer))),
-        attention(all.place(numTokens(layer) * attentionWidth(layer))),
-        normal2(all.place(numTokens(layer) * layer.hidden)),
-        gate(all.place(numTokens(layer) * layer.ffn)),
-        up(all.place(numTokens(layer) * layer.ffn)),
-        product(all.place(numTokens(layer) * layer.ffn)),
-        middleGrad(all.place(numTokens(layer) * layer.hidden)),
-        outputGrad(all.place(numTokens(layer) * layer.hidden)),
-        norm1Grads(all.place(layer.hidden)),
-        norm2Grads(all.place(layer.hidden)),
-        headNormGrads(
-            all.place(layer.llama.headNorm ? 2 * headWidth(layer) : 0)) {}
+      : all(layer, Part::ForWeightGrad),
+        normal1(all.place(Part::Norm1, numTokens(layer) * layer.hidden)),
+        qkv(all.place(Part::Qkv, numTokens(layer) * qkvWidth(layer))),
+        attention(all.place(Part::Attention,
+                            numTokens(layer) * attentionWidth(layer))),
+        normal2(all.place(Part::Norm2, numTokens(layer) * layer.hidden)),
+        gate(all.place(Part::Ffn, numTokens(layer) * layer.ffn)),
+        up(all.place(Part::Ffn, numTokens(layer) * layer.ffn)),
+        product(all.place(Part::Activation, numTokens(layer) * layer.ffn)),
+        middleGrad(all.place(Part::Gradients, numTokens(layer) * layer.hidden)),
+        outputGrad(all.place(Part::Gradients, numTokens(layer) * layer.hidden)),
+        norm1Grads(all.place(Part::Gradients, layer.hidden)),
+        norm2Grads(all.place(Part::Gradients, layer.hidden)),
+        headNormGrads(all.place(
+            Part::Gradients, layer.llama.headNorm ? 2 * headWidth(layer) : 0)) {
+  }
 };
 
 /// `cosines` and `sines` are [longest document][head width / 2].
@@ -153,21 +159,25 @@ struct GateColumns {
 
 /// Saved for I. `headNormal` and `headScale` are those of the CPU.
 struct LlamaBlockSavedForI {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t norm1Scale, norm2Scale, logSumExp, headNormal, headScale;
 
   constexpr explicit LlamaBlockSavedForI(const LayerDesc &layer)
-      : all(), norm1Scale(all.place(floatBytes(numTokens(layer)))),
-        norm2Scale(all.place(floatBytes(numTokens(layer)))),
-        logSumExp(all.place(floatBytes(numTokens(layer) * layer.heads))),
+      : all(layer, Part::ForInputGrad),
+        norm1Scale(all.place(Part::Statistics, floatBytes(numTokens(layer)))),
+        norm2Scale(all.place(Part::Statistics, floatBytes(numTokens(layer)))),
+        logSumExp(all.place(Part::Statistics,
+                            floatBytes(numTokens(layer) * layer.heads))),
         headNormal(
-            all.place(layer.llama.headNorm
+            all.place(Part::HeadNorms,
+                      layer.llama.headNorm
                           ? activationBytes(layer, numTokens(layer) *
                                                        rotatedHeads(layer) *
                                                        headWidth(layer))
                           : 0)),
         headScale(
-            all.place(layer.llama.headNorm
+            all.place(Part::HeadNorms,
+                      layer.llama.headNorm
                           ? floatBytes(numTokens(layer) * rotatedHeads(layer))
                           : 0)) {}
 };
@@ -176,7 +186,7 @@ struct LlamaBlockSavedForI {
 /// projections' outputs, and the normals into the norms' outputs. It fills the
 /// last three regions.
 struct LlamaBlockSavedForW {
-  ByteLayout all;
+  SavedLayout<ByteLayout> all;
   int64_t normal1, qkv, attention, normal2, gate, product;
   int64_t middleGrad, outputGrad;
   /// In fp32: gradients of the gains of both norms, and with headNorm of those
@@ -184,15 +194,18 @@ struct LlamaBlockSavedForW {
   int64_t gainGrads;
 
   constexpr explicit LlamaBlockSavedForW(const LayerDesc &layer)
-      : all(), normal1(all.place(wide(layer, layer.hidden))),
-        qkv(all.place(wide(layer, QkvColumns(layer).stride))),
-        attention(all.place(wide(layer, attentionWidth(layer)))),
-        normal2(all.place(wide(layer, layer.hidden))),
-        gate(all.place(wide(layer, GateColumns(layer).stride))),
-        product(all.place(wide(layer, layer.ffn))),
-        middleGrad(all.place(wide(layer, layer.hidden))),
-        outputGrad(all.place(wide(layer, layer.hidden))),
+      : all(layer, Part::ForWeightGrad),
+        normal1(all.place(Part::Norm1, wide(layer, layer.hidden))),
+        qkv(all.place(Part::Qkv, wide(layer, QkvColumns(layer).stride))),
+        attention(
+            all.place(Part::Attention, wide(layer, attentionWidth(layer)))),
+        normal2(all.place(Part::Norm2, wide(layer, layer.hidden))),
+        gate(all.place(Part::Ffn, wide(layer, GateColumns(layer).stride))),
+        product(all.place(Part::Activation, wide(layer, layer.ffn))),
+        middleGrad(all.place(Part::Gradients, wide(layer, layer.hidden))),
+        outputGrad(all.place(Part::Gradients, wide(layer, layer.hidden))),
         gainGrads(all.place(
+            Part::Gradients,
             floatBytes(2 * layer.hidden +
                        (layer.llama.headNorm ? 2 * headWidth(layer) : 0)))) {}
 
@@ -241,63 +254,16 @@ namespace rondo::runtime {
 
 inline LayerSizes llamaBlockSizes(const LayerDesc &layer) {
   LayerSizes sizes = gptSizes(layer, LlamaBlockWeights(layer).all.size());
-  sizes.savedForInputGrad =
-      gptBufferBytes<LlamaBlockSavedForI, cuda::LlamaBlockSavedForI>(layer);
-  sizes.savedForWeightGrad =
-      gptBufferBytes<LlamaBlockSavedForW, cuda::LlamaBlockSavedForW>(layer);
+  setSavedForI<LlamaBlockSavedForI, cuda::LlamaBlockSavedForI>(layer, sizes);
+  setSavedForW<LlamaBlockSavedForW, cuda::LlamaBlockSavedForW>(layer, sizes);
   sizes.workspace =
       gptBufferBytes<LlamaBlockWorkspace, cuda::LlamaBlockWorkspace>(layer);
   sizes.input = sizes.output = gptActivationBuffer(layer);
   return sizes;
 }
 
-inline int64_t llamaBlockParameters(const LayerDesc &layer) {
-  return LlamaBlockWeights(layer).all.values();
-}
-
-/// W adds the gradients of the tokens' rows.
-inline LayerFlops llamaEmbeddingFlops(const LayerDesc &layer) {
-  return {0, 0, numTokens(layer) * layer.hidden};
-}
-
-/// Counted as a GPT block's are.
-inline LayerFlops llamaBlockFlops(const LayerDesc &layer) {
-  const int64_t tokens = numTokens(layer), width = attentionWidth(layer);
-  const int64_t linear = 2 * tokens * layer.hidden *
-                         (qkvWidth(layer) + width + 3 * int64_t(layer.ffn));
-  const int64_t causal = tokens * width * (maxDocumentTokens(layer) + 1);
-  return {linear + 2 * causal, linear + 5 * causal, linear};
-}
-
-//===----------------------------------------------------------------------===//
-// Memory of cuDNN's attention, of Llama's layers and GPT's.
-//===----------------------------------------------------------------------===//
-
 /// If cuDNN's attention needs a larger workspace than this, own kernels run.
 inline constexpr int64_t maxAttentionWorkspaceBytes = int64_t(1) << 30;
-
-/// Device memory, in bytes, that a rank needs in addition to its arena for
-/// cuDNN's attention of the layer; 0 if own kernels run, as for rows of
-/// documents. A rank's layers share it. The gradients of q, k and v, which
-/// cannot take their place at once, and what cuDNN 9.19 asks for on an H200: a
-/// matrix of sequence x sequence in bf16 and a row of fp32 for each head. Other
-/// versions may ask for more or less.
-inline int64_t attentionMemoryBytes(const LayerDesc &layer) {
-  const bool hasAttention =
-      layer.kind == LayerKind::GptBlock || layer.kind == LayerKind::LlamaBlock;
-  if (!hasAttention || layer.target != Target::Cuda ||
-      layer.dtype != DType::Bf16 || layer.rowTokens != 0)
-    return 0;
-  const bool isLlama = layer.kind == LayerKind::LlamaBlock;
-  const int64_t width = isLlama ? headWidth(layer) : layer.hidden / layer.heads;
-  const int64_t columns =
-      isLlama ? cuda::QkvColumns(layer).stride : 3 * int64_t(layer.hidden);
-  const int64_t rows = numTokens(layer) * layer.heads;
-  const int64_t workspace = rows * (2 * int64_t(layer.sequence) + 4) + 256;
-  if (width % 8 != 0 || workspace > maxAttentionWorkspaceBytes)
-    return 0;
-  return alignedBytes(2 * numTokens(layer) * columns) + workspace;
-}
 
 } // namespace rondo::runtime
 

@@ -100,7 +100,8 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::SavedForWeightGrad) = alignedBytes(sizes.savedForWeightGrad);
   at(Buffer::KeptForWeightGrad) = alignedBytes(sizes.keptForWeightGrad);
   const RecomputedSizes again = recomputedSizes(layers, numLayers);
-  at(Buffer::Checkpoints) = alignedBytes(checkpointBytes(layers, numLayers));
+  at(Buffer::Checkpoints) =
+      alignedBytes(checkpointBytes(layers, numLayers, /*leave=*/false));
   at(Buffer::RecomputedForInputGrad) = alignedBytes(again.forInputGrad);
   at(Buffer::RecomputedForWeightGrad) = alignedBytes(again.forWeightGrad);
   const OffloadedSizes away = offloadedSizes(layers, numLayers);

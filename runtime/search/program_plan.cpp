@@ -88,18 +88,24 @@ void rondo::runtime::setBytes(const Problem &problem, int32_t h,
     cost(kind).acquireBytes = takes;
     cost(kind).releaseBytes = frees;
   };
+  const bool areCheckpoints =
+      problem.hostMemory.mayCopy(h) &&
+      problem.hostMemory.loads[h] == LoadBefore::Recompute;
+  const int64_t awayForAgain = areCheckpoints ? awayForInput : 0;
   set(ActionKind::Forward,
       forInput + forWeight + awayForInput + awayForWeight + checkpoints, 0);
   if (problem.recomputes(h))
-    set(ActionKind::Recompute, againForInput + againForWeight, checkpoints);
-  set(ActionKind::InputGrad, kept, forInput + awayForInput + againForInput);
+    set(ActionKind::Recompute, againForInput + againForWeight,
+        checkpoints + awayForAgain);
+  set(ActionKind::InputGrad, kept,
+      forInput + awayForInput - awayForAgain + againForInput);
   set(ActionKind::WeightGrad, 0,
       forWeight + awayForWeight + againForWeight + kept);
   // Measured as its two halves.
   cost(ActionKind::Backward).ns =
       cost(ActionKind::InputGrad).ns + cost(ActionKind::WeightGrad).ns;
   set(ActionKind::Backward, kept,
-      forInput + awayForInput + againForInput + forWeight + awayForWeight +
+      forInput + awayForInput - awayForAgain + againForInput + forWeight + awayForWeight +
           againForWeight + kept);
   if (problem.hostMemory.mayCopy(h)) {
     set(ActionKind::Save, 0, awayForInput + awayForWeight);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/trainer/link_emulation.h"
+#include "runtime/transport/link_trace.h"
 
 #include "kinds/EditDistance.h"
 #include "runtime/base/clock.h"

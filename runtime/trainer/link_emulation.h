@@ -7,6 +7,7 @@
 #include "runtime/execution/connections.h"
 #include "runtime/launch/world.h"
 #include "runtime/transport/imposed_links.h"
+#include "runtime/transport/link_trace.h"
 
 #include <condition_variable>
 #include <cstdint>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/transport/imposed_links.h"
+#include "runtime/transport/link_trace.h"
 
 #include <algorithm>
 

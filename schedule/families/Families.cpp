@@ -10,6 +10,7 @@
 #include "schedule/simulate/Simulator.h"
 #include "schedule/transforms/Iterations.h"
 #include "schedule/transforms/Recomputed.h"
+#include "schedule/transforms/SlowCopies.h"
 
 #include <algorithm>
 #include <charconv>
@@ -169,7 +170,7 @@ Result<FamilyChoice> rondo::parseFamily(const std::string &text) {
       order = *word;
       continue;
     }
-    if (pair == offloadName)
+    if (pair == offloadName || pair == std::string(offloadName) + "=")
       return makeFault<FaultKind::NoOffloadWord>(text);
     if (pair.substr(0, equals) == offloadName && equals != std::string::npos) {
       if (offload)
@@ -299,9 +300,15 @@ static FamilyResult generateCopies(const FamilyChoice &choice,
   if (!result || !simulate(problem, *result).complete)
     return result;
   // Gathers are placed later, and need memory.
-  return withCopies(problem.replicas.areSharded() ? withWholeState(problem)
-                                                  : problem,
-                    *result, *choice.offload);
+  const Problem whole =
+      problem.replicas.areSharded() ? withWholeState(problem) : problem;
+  if (choice.offload->pairs == OffloadOptions::Pairs::Fit)
+    if (const auto slow = findSlowCopies(whole, *result))
+      return makeFault<FaultKind::NoTimeToOffload>(
+                 choice.family->name, problem.replicas[slow->replica].stage,
+                 slow->copiesNs, slow->idleNs)
+          .withRank(problem.rankOf(slow->replica));
+  return withCopies(whole, *result, *choice.offload);
 }
 
 FamilyResult rondo::generate(const FamilyChoice &choice,

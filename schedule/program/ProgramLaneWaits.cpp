@@ -4,6 +4,7 @@
 #include "schedule/program/ProgramLaneWaits.h"
 
 #include "schedule/order/CopyWaits.h"
+#include "schedule/program/ReleasedBuffers.h"
 #include "schedule/program/Slots.h"
 
 using namespace rondo;
@@ -78,9 +79,10 @@ private:
           if (problem.hostMemory.laneOf(rank, order.all()[before].kind()) !=
               lane)
             await(lane, before);
-    for (BufferKind kind : traits.releases)
+    forEachReleased(problem, action, [&](BufferKind kind) {
       if (const int64_t slot = slotOf(action, kind); slot >= 0)
         releasedBy[slot] = position;
+    });
   }
 
   /// The slot of a buffer that copies read or write; below 0: the action has no

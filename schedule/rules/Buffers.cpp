@@ -10,6 +10,7 @@
 
 #include "schedule/order/EqualMicrobatches.h"
 #include "schedule/program/ProgramSimulator.h"
+#include "schedule/program/ReleasedBuffers.h"
 #include "schedule/rules/BufferReplay.h"
 #include "schedule/rules/ProgramRules.h"
 
@@ -133,11 +134,12 @@ Replay::Found Replay::readInputs() {
     if (Found wrong = read(buffers.of(replica, BufferKind::GatheredWeights),
                            gathered[replica], /*isLastUse=*/false))
       return wrong;
-  for (BufferKind saved : action.traits().releases)
-    if (isLastReader(saved))
-      if (Found wrong = readInput(buffers.of(replica, saved)))
-        return wrong;
-  return nullptr;
+  Found wrong = nullptr;
+  forEachReleased(problem, action, [&](BufferKind saved) {
+    if (!wrong && isLastReader(saved))
+      wrong = readInput(buffers.of(replica, saved));
+  });
+  return wrong;
 }
 
 /// Reduces the remaining uses of the current task's inputs by one.

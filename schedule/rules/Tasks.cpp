@@ -249,6 +249,8 @@ std::optional<Fault> rondo::checkTasks(const Problem &problem,
   if (schedule.numRanks() != program.order.numRanks())
     return makeRuleFault<FaultKind::ScheduleRankCount>(rule).withFigures(
         program.order.numRanks(), schedule.numRanks());
+  if (schedule.copyOrders != program.order.copyOrders)
+    return makeRuleFault<FaultKind::CopyOrdersDiffer>(rule);
   const bool areStepsOrdered = schedule.hasSteps();
   // An evaluation gathers weights and has no other collectives.
   const bool hasSteps =

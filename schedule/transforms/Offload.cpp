@@ -4,6 +4,7 @@
 #include "schedule/transforms/Offload.h"
 
 #include "schedule/simulate/Simulator.h"
+#include "schedule/transforms/SlowCopies.h"
 
 #include <algorithm>
 #include <map>
@@ -86,6 +87,13 @@ public:
             const std::vector<bool> &mayCopy);
   /// Leaves out candidates until the lanes keep up.
   void plan();
+  /// Leaves out candidates until the host holds the rest.
+  void keepHost();
+  /// If nothing can be copied because copies take too long: the one that lacks
+  /// the least time.
+  std::optional<SlowCopies> findSlow() const {
+    return pairs.empty() ? slow : std::nullopt;
+  }
   /// Keeps the planned candidates with the fewest bytes with which the cap
   /// holds, as far as a walk along the list finds them.
   void chooseFew();
@@ -95,6 +103,9 @@ private:
   /// Plans the copies of all pairs. Returns whether each LOAD begins after its
   /// SAVE; otherwise `late` is the pair that is worth least of those.
   bool place(size_t &late);
+  /// The pair that is worth least among those on the host when it is full; the
+  /// number of pairs if it never is.
+  size_t findOverHost() const;
 
   const Problem &problem;
   const int32_t rank;
@@ -102,6 +113,7 @@ private:
   int64_t first = 0;
   std::vector<int64_t> startNs, endNs;
   std::vector<Pair> pairs;
+  std::optional<SlowCopies> slow;
 };
 
 void Rank::find(const Schedule &schedule, const Simulation &run,
@@ -136,9 +148,13 @@ void Rank::find(const Schedule &schedule, const Simulation &run,
       pair.takenNs = endNs[found->second];
       pair.neededNs = startNs[i];
       pair.consumer = static_cast<size_t>(i);
-      if (pair.bytes > 0 &&
-          pair.neededNs - pair.takenNs >= pair.saveNs + pair.loadNs)
+      const int64_t idleNs = pair.neededNs - pair.takenNs,
+                    copiesNs = pair.saveNs + pair.loadNs;
+      if (pair.bytes > 0 && idleNs >= copiesNs)
         pairs.push_back(pair);
+      else if (pair.bytes > 0 &&
+               (!slow || copiesNs - idleNs < slow->copiesNs - slow->idleNs))
+        slow = SlowCopies{replica, copiesNs, idleNs};
       taken.erase(found);
     }
   }
@@ -172,6 +188,11 @@ bool Rank::place(size_t &late) {
 void Rank::plan() {
   for (size_t late = 0; !place(late);)
     pairs.erase(pairs.begin() + static_cast<ptrdiff_t>(late));
+}
+
+void Rank::keepHost() {
+  for (size_t over; (over = findOverHost()) < pairs.size(); place(over))
+    pairs.erase(pairs.begin() + static_cast<ptrdiff_t>(over));
 }
 
 /// The list under construction: tasks in their order, SAVE where its planned
@@ -280,6 +301,35 @@ std::vector<Action> Rank::list(std::optional<Action> &excess) const {
   return std::move(listing.list);
 }
 
+size_t Rank::findOverHost() const {
+  const int64_t cap = problem.hostMemory.cap(rank);
+  std::vector<size_t> onHost;
+  int64_t held = 0;
+  std::optional<Action> excess;
+  for (const Action action :
+       cap == infinite ? std::vector<Action>() : list(excess)) {
+    const auto pair =
+        std::find_if(pairs.begin(), pairs.end(), [&](const Pair &each) {
+          return each.save == action || each.load == action;
+        });
+    if (!action.traits().isCopy())
+      continue;
+    const auto number = static_cast<size_t>(pair - pairs.begin());
+    if (action.kind() == ActionKind::Load) {
+      held -= pair->bytes;
+      onHost.erase(std::find(onHost.begin(), onHost.end(), number));
+      continue;
+    }
+    held += pair->bytes;
+    onHost.push_back(number);
+    if (held > cap)
+      return *std::min_element(
+          onHost.begin(), onHost.end(),
+          [&](size_t a, size_t b) { return Pair::isLess(pairs[a], pairs[b]); });
+  }
+  return pairs.size();
+}
+
 /// At the first action that exceeds the cap, adds the pair that is away the
 /// longest from then on, without delaying tasks after the action.
 void Rank::chooseFew() {
@@ -322,12 +372,26 @@ void Rank::chooseFew() {
                                   }),
                  *best);
     left.erase(best);
-    if (size_t late = 0; !place(late))
+    if (size_t late = 0; !place(late) || findOverHost() < pairs.size())
       pairs = before;
   }
 }
 
 } // namespace
+
+std::optional<SlowCopies> rondo::findSlowCopies(const Problem &problem,
+                                                const Schedule &schedule) {
+  const Simulation run = simulate(problem, schedule, /*keepTimes=*/true);
+  for (int32_t r = 0; r < schedule.numRanks(); ++r) {
+    if (run.peakBytes[r] <= problem.memoryCaps[r])
+      continue;
+    Rank rank(problem, r);
+    rank.find(schedule, run, std::vector<bool>(problem.numReplicas(), true));
+    if (const auto slow = rank.findSlow())
+      return slow;
+  }
+  return std::nullopt;
+}
 
 Schedule rondo::withCopies(const Problem &problem, const Schedule &schedule,
                            const OffloadOptions &options) {
@@ -348,6 +412,8 @@ Schedule rondo::withCopies(const Problem &problem, const Schedule &schedule,
     rank.plan();
     if (options.pairs == OffloadOptions::Pairs::Fit)
       rank.chooseFew();
+    else
+      rank.keepHost();
     std::optional<Action> excess;
     for (Action action : rank.list(excess))
       result.append(action);

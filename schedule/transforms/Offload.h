@@ -33,7 +33,7 @@ struct OffloadOptions {
 /// time away per copy are left out. Each copy is listed where its bytes are
 /// needed.
 ///
-/// The result keeps rules S3 and S10, and S5 if the caps allow it. Ties of
+/// The result keeps rules S3, S10 and S11, and S5 if the caps allow it. Ties of
 /// shared host links are not resolved: a copy may take longer than planned.
 /// Preconditions: the schedule has no copies and runs to its end.
 /// O(pairs^2 + actions * log(actions)).

@@ -19,10 +19,14 @@
 // TIMES: @mine {{.*}} 31 us
 // FREE: @mine {{.*}} 24 us
 
-// Programs carry copies as they become ready.
+// A program has the order of its schedule.
 
-// RUN: not rondo compile %s --schedule mine -o %t.out 2>&1 | FileCheck %s --check-prefix=PROGRAM
-// PROGRAM: copy-order.mlir:{{[0-9]+}}:1: error: {{.*}}the schedule has a copy order, which programs do not impose yet; leave it out
+// RUN: rondo compile %s --schedule mine --emit=cpp -o %t.cpp
+// RUN: FileCheck %s --check-prefix=PROGRAM --input-file %t.cpp
+// PROGRAM: constexpr CopyDesc copies_0[] = {
+// PROGRAM-NEXT: {rondo::ActionKind::Save, 0, 0, 1},
+// PROGRAM: constexpr CopyDesc copies_1[] = {
+// PROGRAM-NEXT: {rondo::ActionKind::Save, 1, 0, 0},
 
 pipe.cluster @lab {
   pipe.device @d0 <host_link = <latency_ns = 0, bytes_per_us = 1>>

@@ -101,12 +101,51 @@ pipe.plan @step of @gpt on @lab microbatches(2) {
 pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
 pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
   pipe.layer @wte embedding
+  // expected-note @+1 {{layer @h0 is here}}
   pipe.layer @h0 block
   pipe.layer @lm_head head
 }
 pipe.plan @part of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{stage @s0 offloads @h0.qkv, a part of layer @h0; what a layer saves leaves as a whole: list the layer}}
-  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.qkv]
+  // expected-error @+1 {{stage @s0 offloads @h0.keys, but layer @h0 saves no such part; its parts are saved_for_input_grad, saved_for_weight_grad, statistics, norm1, qkv, attention, norm2, ffn, activation, gradients}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.keys]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed {
+  // expected-note @+1 {{layer @l0 is here}}
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @timed_part of @timed on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads @l0.qkv, but layer @l0 saves no such part; its parts are saved_for_input_grad, saved_for_weight_grad}}
+  pipe.stage @s0 [@l0] on 0 offload [@l0.qkv]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @both of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads layer @h0 and its part @h0.qkv: list the layer or its parts}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0, @h0.qkv]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @part_twice of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 lists @h0.qkv twice to offload}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.qkv, @h0.qkv]
 }
 
 // -----
@@ -144,7 +183,7 @@ pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, b
   pipe.layer @lm_head head
 }
 pipe.plan @all of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{stage @s0 offloads, but recomputes all of its layers, which keep nothing that could leave}}
+  // expected-error @+1 {{stage @s0 offloads, but recomputes all of its layers, which keep nothing but checkpoints: write before(recompute) to let these leave}}
   pipe.stage @s0 [@wte, @h0, @lm_head] on 0 recompute offload
 }
 
@@ -219,13 +258,69 @@ pipe.plan @none of @gpt on @lab microbatches(2) {
 
 pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
 pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
-  // expected-note @+1 {{layer @wte is here}}
   pipe.layer @wte embedding
   pipe.layer @lm_head head
 }
 pipe.plan @step of @gpt on @lab microbatches(2) {
-  // expected-error @+1 {{stage @s0 has before(weight_grad), which only timed layers can have: the body of layer @wte needs what it saves before its input gradient}}
-  pipe.stage @s0 [@wte, @lm_head] on 0 offload before(weight_grad)
+  pipe.stage @s0 [@wte] on 0
+  // expected-error @+1 {{stage @s1 has before(weight_grad), but the input gradients of its layers read all that these save: write before(input_grad)}}
+  pipe.stage @s1 [@lm_head] on 0 offload before(weight_grad)
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @h0 is here}}
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @read of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(weight_grad), but the input gradient of layer @h0 reads @h0.qkv; its weight gradient alone reads activation}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.activation, @h0.qkv] before(weight_grad)
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @mlp is here}}
+  pipe.layer @mlp custom<body = "mlp", parameters = [16], weight_bytes = 1216, saved_for_weight_grad_bytes = 1024,
+                         kept_for_weight_grad_bytes = 1024, output_bytes = 512>
+  pipe.layer @lm_head head
+}
+pipe.plan @custom of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(weight_grad), but the input gradient of layer @mlp reads what it saves; leave it out of the list of `offload`}}
+  pipe.stage @s0 [@wte, @mlp, @lm_head] on 0 offload [@wte, @mlp] before(weight_grad)
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @data of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(recompute), but keeps no checkpoint that could leave: its R begins with the data of the model; leave out offload}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 recompute offload before(recompute)
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> pipe.device @d1 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @h0 block
+  pipe.layer @lm_head head
+}
+pipe.plan @fed of @gpt on @lab microbatches(2) {
+  pipe.stage @s0 [@wte, @h0] on 0 recompute
+  // expected-error @+1 {{stage @s1 has before(recompute), but keeps no checkpoint that could leave: its R begins with what the stages that feed it recompute; leave out offload}}
+  pipe.stage @s1 [@lm_head] on 1 recompute across offload before(recompute)
 }
 
 // -----
@@ -294,7 +389,7 @@ pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
 pipe.model @timed { pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = 4> }
 pipe.plan @step of @timed on @lab microbatches(1) { pipe.stage @s0 [@l0] on 0 offload }
 pipe.schedule @without of @step family<"pipedream">
-// expected-error @+1 {{iterations of @with overlap, so its order cannot copy activations to the host yet; leave out offload, or let iterations drain, as with family<"1f1b">}}
+// expected-error @+1 {{iterations of @with overlap, so its order cannot copy activations to the host yet, since copies end with their iteration; leave out offload, or let iterations drain, as with family<"1f1b">}}
 pipe.schedule @with of @step family<"pipedream", offload = all>
 
 // -----
@@ -306,7 +401,7 @@ pipe.schedule @mine of @step versions<"pipedream"> {
   pipe.rank 0 {
     pipe.repeat %t {
       pipe.forward @s0[%t]
-      // expected-error @+1 {{iterations of @mine overlap, so its order cannot copy activations to the host yet; leave out pipe.save and pipe.load, or let iterations drain, as with family<"1f1b">}}
+      // expected-error @+1 {{iterations of @mine overlap, so its order cannot copy activations to the host yet, since copies end with their iteration; leave out pipe.save and pipe.load, or let iterations drain, as with family<"1f1b">}}
       pipe.save @s0[%t]
       pipe.load @s0[%t]
       pipe.backward @s0[%t]

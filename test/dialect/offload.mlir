@@ -26,6 +26,21 @@ pipe.plan @step of @gpt on @lab microbatches(2) {
             output_bytes = 0, offload_bytes = 4>
       buffers<offloaded_for_input_grad = 64, loaded_for_input_grad = 64, on_host = 64>
 }
+// Parts of what layers save; what W alone reads; checkpoints.
+// CHECK-LABEL: pipe.plan @parts
+pipe.plan @parts of @gpt on @lab microbatches(2) {
+  // CHECK-NEXT: pipe.stage @s0 [@wte, @h0] on 0 offload [@wte, @h0.qkv, @h0.saved_for_input_grad]{{$}}
+  pipe.stage @s0 [@wte, @h0] on 0 offload [@wte, @h0.qkv, @h0.saved_for_input_grad]
+  // CHECK-NEXT: pipe.stage @s1 [@h1, @lm_head] on 1 offload [@h1.activation] before(weight_grad){{$}}
+  pipe.stage @s1 [@h1, @lm_head] on 1 offload [@h1.activation] before(weight_grad)
+}
+// CHECK-LABEL: pipe.plan @checkpoints
+pipe.plan @checkpoints of @gpt on @lab microbatches(2) {
+  // CHECK-NEXT: pipe.stage @s0 [@wte, @h0] on 0 offload before(weight_grad){{$}}
+  pipe.stage @s0 [@wte, @h0] on 0 offload before(weight_grad)
+  // CHECK-NEXT: pipe.stage @s1 [@h1, @lm_head] on 1 recompute offload before(recompute){{$}}
+  pipe.stage @s1 [@h1, @lm_head] on 1 recompute offload before(recompute)
+}
 // CHECK-LABEL: pipe.schedule @mine
 pipe.schedule @mine of @step {
   pipe.rank 0 {

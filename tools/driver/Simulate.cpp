@@ -64,9 +64,10 @@ int run(const Arguments &arguments) {
             chooseFamilies(text, request.choices))
       return reportUsage(*fault);
   request.window = windowRequest(arguments);
+  request.schedulesPath = arguments.text("schedules");
   request.costsPath = arguments.text("costs");
   request.problemOutput = arguments.text("problem-output");
-  if (int code = checkOutputs(inputFiles(arguments, {"costs"}),
+  if (int code = checkOutputs(inputFiles(arguments, {"costs", "schedules"}),
                               {{"--problem-output", request.problemOutput}}))
     return code;
   Interrupt interrupt;
@@ -81,10 +82,12 @@ const Command &simulateCommand() {
       "simulate",
       "predict time and memory of schedules",
       optionTable(),
-      {"FILE [--family NAME]... [--timeline | --explain] [--json] [OPTIONS]"},
+      {"FILE [--schedules FILE] [--family NAME]... [--timeline | --explain] "
+       "[--json] [OPTIONS]"},
       {"rondo simulate problem.json --family kfkb:k=2 --timeline",
        "rondo simulate examples/gpt-small.mlir --timeline",
        "rondo simulate examples/gpt-small.mlir --explain",
+       "rondo simulate problem.json --schedules schedules.jsonl --explain",
        "rondo simulate problems.jsonl --family all --json > schedules.jsonl"},
       "families",
       printFamilies,

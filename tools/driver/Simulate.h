@@ -24,6 +24,9 @@ struct SimulateRequest {
   std::string path;
   /// Empty: the schedules of the file, or every family if it has none.
   std::vector<FamilyChoice> choices;
+  /// A rondo-schedule file with orders for each problem, or empty. Not for a
+  /// .mlir file.
+  std::string schedulesPath;
   Style style = Style::Table;
   /// A rondo-costs/1 file, or empty. Needs a .mlir file.
   std::string costsPath;

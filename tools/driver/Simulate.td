@@ -4,6 +4,8 @@ include "tools/driver/options/Windows.td"
 defm family : Value<"family", "NAME",
   "a family such as 1f1b or kfkb:k=2, or all; may be repeated",
   [Family, Repeatable]>;
+defm schedules : Value<"schedules", "FILE",
+  "orders for the problems of FILE (rondo-schedule)">;
 def explain : Switch<"explain",
   "say why each schedule takes its time: critical path, slack, what would make "
   "it faster">;

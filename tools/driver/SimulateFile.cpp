@@ -12,6 +12,7 @@
 #include "schedule/bounds/Bounds.h"
 #include "schedule/bounds/Shortfall.h"
 #include "tools/driver/Commands.h"
+#include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Searching.h"
@@ -231,6 +232,23 @@ int exitCodeOf(const std::vector<ComparisonOutcome> &outcomes) {
   return outcomes.front().noOrderFits ? Infeasible : Failure;
 }
 
+/// Adds the orders of a file, of which each keeps the rules but the caps.
+static int addSchedules(const std::string &path, const Problem &problem,
+                        Comparison &comparison) {
+  std::vector<FileSchedule> schedules;
+  if (int code = readSchedulesFor(problem, path, schedules))
+    return code;
+  for (FileSchedule &of : schedules) {
+    JudgedSchedule candidate = evaluate(
+        of.name, "", problem, std::move(of.schedule), comparison.needsTimes());
+    if (candidate.fault && !candidate.isOverCap())
+      return reportError(of.where + describe(*candidate.fault, problem));
+    candidate.clipsByNorm = of.clipsByNorm;
+    comparison.add(candidate);
+  }
+  return Success;
+}
+
 static int simulateProblems(const SimulateRequest &request) {
   Session session;
   session.mayBeUneven = true;
@@ -259,9 +277,14 @@ static int simulateProblems(const SimulateRequest &request) {
     }
     if (request.search)
       addSearched(comparison, request, problem, nullptr);
+    if (!request.schedulesPath.empty())
+      if (int code = addSchedules(request.schedulesPath, problem, comparison))
+        return code;
+    const bool areAll =
+        request.choices.empty() && request.schedulesPath.empty();
     std::vector<FamilyChoice> choices =
-        request.choices.empty() ? allFamilies() : request.choices;
-    if (request.choices.empty() && problem.iterations > 1)
+        areAll ? allFamilies() : request.choices;
+    if (areAll && problem.iterations > 1)
       append_range(choices, overlappedFamilies());
     for (const FamilyChoice &choice : choices)
       comparison.add(evaluate(choice, problem, comparison.needsTimes()));
@@ -278,6 +301,9 @@ static int simulateProblems(const SimulateRequest &request) {
 }
 
 int simulateFile(const SimulateRequest &request) {
+  if (isModuleFile(request.path) && !request.schedulesPath.empty())
+    return reportUsage("--schedules is for a rondo-problem; a .mlir file has "
+                       "schedules of its own");
   if (isModuleFile(request.path))
     return simulatePlans(request);
   if (!request.problemOutput.empty() && request.window.isEmpty())

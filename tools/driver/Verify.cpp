@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
+#include "dialect/OffloadedParts.h"
 #include "formats/json/Documents.h"
 #include "formats/json/Value.h"
 #include "formats/json/Verdict.h"
@@ -20,6 +21,7 @@
 #include "tools/driver/Terminal.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -123,6 +125,30 @@ void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
               : "an order with fewer micro-batches in flight takes less");
 }
 
+/// A line that lists what copies may move to the host; empty if nothing may
+/// leave.
+std::string whatLeaves(pipe::PlanOp plan, pipe::StageOp stage) {
+  std::vector<std::string> names;
+  for (pipe::LayerOp layer : plan.lookupModel().getLayers()) {
+    if (!is_contained(stage.getLayers(),
+                      mlir::FlatSymbolRefAttr::get(layer.getSymNameAttr())))
+      continue;
+    const std::string name = "@" + layer.getSymName().str();
+    const uint32_t parts = pipe::offloadedParts(stage, layer);
+    for (const std::string &part : pipe::namesOfParts(parts))
+      names.push_back(part.empty() ? name : name + "." + part);
+    if (names.empty() && pipe::areCheckpoints(parts))
+      names.push_back("checkpoints");
+  }
+  const auto costs = stage.getCosts();
+  if (names.empty() || !costs || !costs->getOffloadBytes())
+    return "";
+  return ("  stage @" + stage.getSymName() + ": " + join(names, ", ") +
+          " may leave, " + Twine(*costs->getOffloadBytes()) +
+          " bytes of a micro-batch\n")
+      .str();
+}
+
 /// Proves of a legal schedule what compiling would. Appends a line that says
 /// so, or what was not checked; fails if a program breaks a rule.
 mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
@@ -210,8 +236,11 @@ int verifyModule(const std::string &modulePath) {
   }
   std::string said;
   bool areSound = true;
-  for (auto plan : module.getOps<pipe::PlanOp>())
+  for (auto plan : module.getOps<pipe::PlanOp>()) {
     said += ("plan @" + plan.getSymName() + ": sound\n").str();
+    for (pipe::StageOp stage : plan.getStages())
+      said += whatLeaves(plan, stage);
+  }
   for (auto schedule : module.getOps<pipe::ScheduleOp>()) {
     said += ("schedule @" + schedule.getSymName() + ": legal\n").str();
     const bool isLowered =

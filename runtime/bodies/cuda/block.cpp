@@ -34,13 +34,13 @@ template <typename T> struct Block {
     return static_cast<float *>(args.gradients) + offset;
   }
   float *forI(int64_t offset) const {
-    return region<float>(args.savedForInputGrad, offset);
+    return region<float>(savedForInputGrad(args, offset));
   }
   T *forW(int64_t offset) const {
-    return region<T>(args.savedForWeightGrad, offset);
+    return region<T>(savedForWeightGrad(args, offset));
   }
   float *vectorGrads(int64_t vector) const {
-    return region<float>(args.savedForWeightGrad, s.vectorGrads) +
+    return region<float>(savedForWeightGrad(args, s.vectorGrads)) +
            vector * hidden;
   }
   T *activations() const {

@@ -16,7 +16,7 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
   embeddingForward(streamOf(*args), Documents(*layer, *args), layer->hidden,
                    args->data, weights[at.token],
                    isLlama(*layer) ? nullptr : weights[at.position],
-                   region<int32_t>(args->savedForWeightGrad, saved.tokens),
+                   region<int32_t>(savedForWeightGrad(*args, saved.tokens)),
                    static_cast<T *>(args->output));
 }
 
@@ -24,7 +24,7 @@ template <typename T>
 void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   const EmbeddingSavedForW saved(*layer);
   RONDO_CUDA(cudaMemcpyAsync(
-      region<T>(args->savedForWeightGrad, saved.outputGrad), args->outputGrad,
+      region<T>(savedForWeightGrad(*args, saved.outputGrad)), args->outputGrad,
       numTokens(*layer) * layer->hidden * sizeof(T), cudaMemcpyDeviceToDevice,
       streamOf(*args).handle));
 }
@@ -36,8 +36,8 @@ void weightGrad(const LayerDesc *layer, const LayerArgs *args) {
   auto *gradients = static_cast<float *>(args->gradients);
   embeddingWeightGrad<T>(
       streamOf(*args), Documents(*layer, *args), maxDocumentTokens(*layer),
-      layer->hidden, region<int32_t>(args->savedForWeightGrad, saved.tokens),
-      region<T>(args->savedForWeightGrad, saved.outputGrad),
+      layer->hidden, region<int32_t>(savedForWeightGrad(*args, saved.tokens)),
+      region<T>(savedForWeightGrad(*args, saved.outputGrad)),
       gradients + at.token,
       isLlama(*layer) ? nullptr : gradients + at.position);
 }

@@ -24,10 +24,10 @@ template <typename T> struct Head {
                               scratch.gemmBytes)) {}
 
   template <typename Element = T> Element *forI(int64_t offset) const {
-    return region<Element>(args.savedForInputGrad, offset);
+    return region<Element>(savedForInputGrad(args, offset));
   }
   template <typename Element = T> Element *forW(int64_t offset) const {
-    return region<Element>(args.savedForWeightGrad, offset);
+    return region<Element>(savedForWeightGrad(args, offset));
   }
   template <typename Element = T> Element *scratchAt(int64_t offset) const {
     return region<Element>(args.workspace, offset);

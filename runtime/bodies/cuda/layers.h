@@ -57,6 +57,9 @@ template <typename T> constexpr DType dtypeOf() {
 template <typename T> T *region(void *buffer, int64_t offset) {
   return reinterpret_cast<T *>(static_cast<char *>(buffer) + offset);
 }
+template <typename T> T *region(const SavedPlace &place) {
+  return region<T>(place.base, place.offset);
+}
 template <typename T> const T *region(const void *buffer, int64_t offset) {
   return reinterpret_cast<const T *>(static_cast<const char *>(buffer) +
                                      offset);

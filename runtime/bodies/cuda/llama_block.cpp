@@ -178,14 +178,14 @@ template <typename T> struct Block {
     return static_cast<float *>(args.gradients) + offset;
   }
   float *forI(int64_t offset) const {
-    return region<float>(args.savedForInputGrad, offset);
+    return region<float>(savedForInputGrad(args, offset));
   }
   T *forW(int64_t offset) const {
-    return region<T>(args.savedForWeightGrad, offset);
+    return region<T>(savedForWeightGrad(args, offset));
   }
   /// Gradients of the gains of a norm; those of heads are third and fourth.
   float *gainGrads(int64_t norm) const {
-    return region<float>(args.savedForWeightGrad, s.gainGrads) + norm * hidden;
+    return region<float>(savedForWeightGrad(args, s.gainGrads)) + norm * hidden;
   }
   T *activations() const {
     return region<T>(args.workspace, scratch.activations);
@@ -197,7 +197,8 @@ template <typename T> struct Block {
     if (!layer.llama.headNorm)
       return {};
     return {weights.fp32(at.qNormGain), weights.fp32(at.kNormGain),
-            region<T>(args.savedForInputGrad, i.headNormal), forI(i.headScale)};
+            region<T>(savedForInputGrad(args, i.headNormal)),
+            forI(i.headScale)};
   }
   Gates<T> gates() const {
     return {rows, ffn, gateColumns.up, gateColumns.stride, forW(s.gate)};

@@ -99,9 +99,11 @@ void forward(const LayerDesc *layer, const LayerArgs *args) {
 void inputGrad(const LayerDesc *layer, const LayerArgs *args) {
   Task task = taskOf(layer, args, layer->inputGradNs);
   task.read[0] = tagged(args->savedForInputGrad, layer->inputGradFreesBytes);
-  task.read[1] = tagged(args->savedForWeightGrad, keptForW(layer));
+  const int64_t read =
+      layer->offloads & leavesUntilWeightGrad ? 0 : keptForW(layer);
+  task.read[1] = tagged(args->savedForWeightGrad, read);
   task.read[2] = tagged(args->outputGrad, layer->outputBytes);
-  task.written[0] = tagged(args->savedForWeightGrad, keptForW(layer));
+  task.written[0] = tagged(args->savedForWeightGrad, read);
   task.written[1] = tagged(args->keptForWeightGrad, layer->inputGradKeepsBytes);
   for (int32_t k = 0; k < layer->numInputs; ++k)
     task.written[2 + k] = tagged(args->inputGrads[k], layer->inputBytes[k]);

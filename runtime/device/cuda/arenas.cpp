@@ -3,7 +3,10 @@
 
 #include "runtime/device/cuda/arenas.h"
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -81,6 +84,17 @@ private:
   unsigned long old[numWords] = {};
 };
 
+/// Bytes of the machine's memory that programs can still take. Unlike free
+/// pages, that includes the page cache.
+static int64_t availableMemory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);)
+    if (int64_t kib = 0;
+        std::sscanf(line.c_str(), "MemAvailable: %" SCNd64 " kB", &kib) == 1)
+      return kib * 1024;
+  return int64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
 class PinnedArena : public Arena {
 public:
   PinnedArena(const std::shared_ptr<Gpu> &gpu, int32_t rank, int64_t bytes)
@@ -103,12 +117,11 @@ public:
           " bytes of pinned memory of the host for the activations that it "
           "copies from GPU " +
           std::to_string(gpu->ordinal) + ": " +
-          std::to_string(int64_t(sysconf(_SC_AVPHYS_PAGES)) *
-                         sysconf(_SC_PAGESIZE)) +
-          " of the machine's " +
+          std::to_string(availableMemory()) + " of the machine's " +
           std::to_string(int64_t(sysconf(_SC_PHYS_PAGES)) *
                          sysconf(_SC_PAGESIZE)) +
-          " bytes are free. Take a schedule with fewer copies, for example "
+          " bytes are available. Take a schedule with fewer copies, for "
+          "example "
           "offload = fit, or limit them with host_memory_bytes of the device");
     check(error, "cudaHostAlloc", __FILE__, __LINE__);
     std::memset(memory, 0, static_cast<size_t>(bytes));

@@ -114,8 +114,13 @@ std::shared_ptr<char[]> CudaDevice::makeHostMemory(int64_t bytes) {
 
 bool CudaDevice::copyAtOnce(const HostCopies &copies) {
   myGpu->select();
-  const OwnedStream out(OwnedStream::Priority::Usual),
-      in(OwnedStream::Priority::Usual);
+  // Made once, since a copy's time shall not include it.
+  if (!hostStreams) {
+    using Priority = OwnedStream::Priority;
+    hostStreams.emplace(OwnedStream(Priority::Usual),
+                        OwnedStream(Priority::Usual));
+  }
+  const auto &[out, in] = *hostStreams;
   if (copies.outBytes > 0)
     RONDO_CUDA(cudaMemcpyAsync(copies.toHost, copies.from,
                                static_cast<size_t>(copies.outBytes),
@@ -341,6 +346,15 @@ static LayerArgs layOut(const LayerDesc &layer, Region &region) {
   args.gradients = region.take(sizes.gradients);
   args.savedForInputGrad = region.take(sizes.savedForInputGrad);
   args.savedForWeightGrad = region.take(sizes.savedForWeightGrad);
+  // What leaves follows what stays.
+  auto awayOf = [](void *saved, int64_t all, int64_t away) -> void * {
+    return saved ? static_cast<char *>(saved) + all - away : nullptr;
+  };
+  args.awayForInputGrad = awayOf(
+      args.savedForInputGrad, sizes.savedForInputGrad, sizes.awayForInputGrad);
+  args.awayForWeightGrad =
+      awayOf(args.savedForWeightGrad, sizes.savedForWeightGrad,
+             sizes.awayForWeightGrad);
   args.keptForWeightGrad = region.take(sizes.keptForWeightGrad);
   // Layers of the model's own kinds have one input at most.
   const bool isCustom = layer.kind == LayerKind::Custom;

@@ -10,6 +10,8 @@
 #include "runtime/device/device.h"
 
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace rondo::runtime::cuda {
@@ -87,6 +89,8 @@ private:
   std::unique_ptr<CudnnAttention> cudnn;
   std::string whyNoCudnn;
   Stream computeStream;
+  /// Of copyAtOnce(), for copies to the host and from it.
+  std::optional<std::pair<OwnedStream, OwnedStream>> hostStreams;
   Counter reached;
   /// For sumSquares().
   void *scratch = nullptr;

@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/device/cuda/graph.h"
+#include "runtime/device/host_link.h"
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -119,7 +120,8 @@ void CopyStreams::finish(std::vector<TraceEvent> &trace, int64_t number) {
 }
 
 static std::unique_ptr<CopyRunner> make(const RankContext &context,
-                                        const Messages &messages, HostLinks *) {
+                                        const Messages &messages, HostLinks *,
+                                        CopyTurns *) {
   return std::make_unique<CopyStreams>(context, messages);
 }
 
@@ -133,4 +135,11 @@ static std::shared_ptr<HostLinks> imposeLinks(const Executable &executable,
               Exit::Usage);
 }
 
-const CopySupport rondo::runtime::activationCopiesOfGpus = {make, imposeLinks};
+/// The compiler refuses orders of copies for GPUs.
+static std::shared_ptr<CopyTurns>
+makeTurns(const Executable &, const ProgramDesc &, const World &) {
+  return nullptr;
+}
+
+const CopySupport rondo::runtime::activationCopiesOfGpus = {
+    make, makeTurns, imposeLinks, writeHostLink};

@@ -3,6 +3,8 @@
 
 #include "LlamaModel.h"
 
+#include "runtime/model/layer_work.h"
+
 #include "runtime/bodies/attention.h"
 #include "runtime/bodies/gradient_check.h"
 

@@ -3,6 +3,8 @@
 
 #include "Model.h"
 
+#include "runtime/model/layer_work.h"
+
 #include <cmath>
 #include <set>
 

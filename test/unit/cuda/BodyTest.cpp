@@ -85,8 +85,8 @@ TYPED_TEST(Bodies, HeadInChunks) {
 
   const LayerSizes sizes = layerSizes(layer);
   DeviceArray<char> weights(sizes.weights), gradients(sizes.gradients);
-  DeviceArray<char> forI(HeadSavedForI(layer, chunks).all.bytes());
-  DeviceArray<char> forW(HeadSavedForW(layer, chunks).all.bytes());
+  DeviceArray<char> forI(HeadSavedForI(layer, chunks).all.stays.bytes());
+  DeviceArray<char> forW(HeadSavedForW(layer, chunks).all.stays.bytes());
   DeviceArray<char> workspace(HeadWorkspace(layer, chunks).all.bytes());
   std::vector<float> masters(reference.weights[0]->get(),
                              reference.weights[0]->get() + sizes.gradients / 4);
@@ -182,7 +182,8 @@ TEST(HeadChunks, DependOnTheSize) {
   EXPECT_EQ(cut.rows % 64, 0);
   EXPECT_LE(cut.rows * cut.stride * 2, HeadChunks::maxLive);
   EXPECT_GT((cut.rows + 64) * cut.stride * 2, HeadChunks::maxLive);
-  EXPECT_LT(HeadSavedForW(layer).all.bytes(), int64_t(65) * 1024 * 768 * 2);
+  EXPECT_LT(HeadSavedForW(layer).all.stays.bytes(),
+            int64_t(65) * 1024 * 768 * 2);
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 #include "../bodies/LlamaModel.h"
 #include "Checks.h"
 
+#include "runtime/model/layer_work.h"
+
 #include "runtime/model/llama_sizes.h"
 
 #include <array>

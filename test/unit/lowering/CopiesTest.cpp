@@ -8,6 +8,7 @@
 #include "lowering/MemoryPlan.h"
 #include "schedule/program/Slots.h"
 #include "schedule/rules/Legality.h"
+#include "schedule/rules/ProgramRules.h"
 
 #include "gtest/gtest.h"
 
@@ -184,6 +185,104 @@ TEST(Copies, ProgramsKeepTheirRulesWhateverTheTimesAre) {
     }
   }
   EXPECT_GT(programs, 100);
+}
+
+/// All Fs with their SAVEs, then for each micro-batch the tasks and LOADs of
+/// `tail`, on both ranks.
+Schedule leaveAll(const Problem &problem, const std::vector<ActionKind> &tail) {
+  Schedule schedule;
+  for (int32_t r = 0; r < problem.numRanks(); ++r) {
+    for (int64_t i = 0; i < problem.microbatches; ++i)
+      for (ActionKind kind : {ActionKind::Forward, ActionKind::Save})
+        schedule.append(Action(kind, r, i));
+    for (int64_t i = 0; i < problem.microbatches; ++i)
+      for (ActionKind kind : tail)
+        schedule.append(Action(kind, r, i));
+    schedule.endRank();
+  }
+  return schedule;
+}
+
+TEST(Copies, WhatWReadsAloneComesBackAfterI) {
+  Problem problem = copiedChain(4);
+  for (int32_t s = 0; s < 2; ++s)
+    problem.setCopies(s, {slotBytes / 2, LoadBefore::WeightGrad, {}, {}});
+  PlanFigures figures = figuresOf(problem);
+  for (ReplicaBuffers &own : figures.buffers) {
+    own[int(BufferKind::SavedForInputGrad)] = slotBytes / 2;
+    own[int(BufferKind::OffloadedForInputGrad)] =
+        own[int(BufferKind::LoadedForInputGrad)] = 0;
+    own[int(BufferKind::OnHost)] = slotBytes / 2;
+  }
+  const Schedule schedule =
+      leaveAll(problem, {ActionKind::InputGrad, ActionKind::Load,
+                         ActionKind::WeightGrad});
+  ASSERT_EQ(checkSchedule(problem, schedule), std::nullopt);
+  ProvedPrograms proved = provePrograms(figures, problem, schedule);
+  ASSERT_FALSE(proved.fault) << describeFault(proved, problem);
+  expectDisjoint(proved.pipeline, simulateProgram(problem, proved.pipeline));
+}
+
+TEST(Copies, CheckpointsComeBackForR) {
+  Problem problem = copiedChain(4);
+  for (int32_t s = 0; s < 2; ++s) {
+    problem.setRecomputation(s, Recomputation::FromCheckpoint, 900, slotBytes,
+                             slotBytes);
+    problem.setCopies(s, {slotBytes, LoadBefore::Recompute, {}, {}});
+  }
+  // A checkpoint that has come back, one on its way, and what R restores.
+  problem.memoryCaps.assign(2, 3 * slotBytes);
+  PlanFigures figures = figuresOf(problem);
+  for (ReplicaBuffers &own : figures.buffers) {
+    own[int(BufferKind::RecomputedForInputGrad)] =
+        own[int(BufferKind::RecomputedForWeightGrad)] = slotBytes / 2;
+    own[int(BufferKind::OffloadedForInputGrad)] =
+        own[int(BufferKind::LoadedForInputGrad)] = slotBytes;
+    own[int(BufferKind::OffloadedForWeightGrad)] =
+        own[int(BufferKind::LoadedForWeightGrad)] = 0;
+  }
+  const Schedule schedule = leaveAll(
+      problem, {ActionKind::Load, ActionKind::Recompute, ActionKind::Backward});
+  ASSERT_EQ(checkSchedule(problem, schedule), std::nullopt);
+  ProvedPrograms proved = provePrograms(figures, problem, schedule);
+  ASSERT_FALSE(proved.fault) << describeFault(proved, problem);
+  const Place &loaded =
+      proved.pipeline.place(0, BufferKind::LoadedForInputGrad);
+  EXPECT_LE(proved.pipeline.pools[loaded.pool].slots, 3);
+}
+
+TEST(Copies, ProgramsHaveTheCopyOrdersOfTheirSchedules) {
+  Problem problem = copiedChain(2);
+  problem.hostMemory.shared = {SharedHostLink{400, false}};
+  problem.hostMemory.sharedOf = {0, 0};
+  for (int32_t s = 0; s < 2; ++s)
+    problem.setCopies(s, {slotBytes, LoadBefore::InputGrad, {}, {}});
+  Schedule schedule =
+      leaveAll(problem, {ActionKind::Load, ActionKind::Backward});
+  for (ActionKind kind : {ActionKind::Save, ActionKind::Load})
+    for (int64_t i = 0; i < 2; ++i)
+      for (int32_t s : {1, 0})
+        schedule.copyOrders[0].push_back(Action(kind, s, i));
+  ASSERT_EQ(checkSchedule(problem, schedule), std::nullopt);
+  const PlanFigures figures = figuresOf(problem);
+  ProvedPrograms proved = provePrograms(figures, problem, schedule);
+  ASSERT_FALSE(proved.fault) << describeFault(proved, problem);
+  EXPECT_EQ(proved.pipeline.order.copyOrders, schedule.copyOrders);
+  // The first copy is the other rank's, which rank 0 waits for.
+  const ProgramSimulation run = simulateProgram(problem, proved.pipeline);
+  ASSERT_TRUE(run.complete);
+  auto startOf = [&](Action action) {
+    const auto &all = proved.pipeline.order.all();
+    return run.startNs[std::find(all.begin(), all.end(), action) - all.begin()];
+  };
+  EXPECT_GT(startOf(Action(ActionKind::Save, 0, 0)),
+            startOf(Action(ActionKind::Save, 1, 0)));
+  // L5 finds another order.
+  Program other = proved.pipeline;
+  std::swap(other.order.copyOrders[0][0], other.order.copyOrders[0][1]);
+  const auto fault = checkTasks(problem, schedule, other);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->kind, FaultKind::CopyOrdersDiffer);
 }
 
 TEST(Copies, ProgramsTakeAsLongAsTheirSchedules) {

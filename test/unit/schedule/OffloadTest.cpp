@@ -4,6 +4,7 @@
 #include "test/unit/schedule/Examples.h"
 
 #include "schedule/transforms/Offload.h"
+#include "schedule/transforms/SlowCopies.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -148,6 +149,35 @@ TEST(Offload, HalfDuplexAndSlowCopies) {
     EXPECT_GE(cap, before) << ns;
     before = cap;
   }
+}
+
+TEST(Offload, TheHostHoldsWhatIsCopied) {
+  const Schedule base =
+      generateFamily("1f1b", linearProblem(8, 16, {4, 4, 4, 4}));
+  for (auto [pairs, cap] : {std::pair(Pairs::All, 0), {Pairs::Fit, 7}}) {
+    Problem problem = chainOf(8, 16, 3, cap);
+    problem.hostMemory.caps.assign(8, 2 * activation);
+    const Schedule schedule = withCopies(problem, base, {pairs, 0});
+    EXPECT_EQ(verdict(problem, schedule), "");
+    EXPECT_GT(numPairs(schedule), 0);
+    problem.hostMemory.caps.clear();
+    EXPECT_GE(numPairs(withCopies(problem, base, {pairs, 0})),
+              numPairs(schedule));
+  }
+}
+
+TEST(Offload, CopiesThatNoGapHoldsAreNamed) {
+  const Schedule base =
+      generateFamily("1f1b", linearProblem(4, 8, {4, 4, 4, 4}));
+  EXPECT_FALSE(findSlowCopies(chainOf(4, 8, 3, 2), base));
+  // Where all fits, nothing needs to be copied.
+  EXPECT_FALSE(findSlowCopies(chainOf(4, 8, 1000, 0), base));
+  const auto slow = findSlowCopies(chainOf(4, 8, 1000, 2), base);
+  ASSERT_TRUE(slow);
+  EXPECT_EQ(slow->replica, 0);
+  EXPECT_EQ(slow->copiesNs, 2000);
+  EXPECT_GT(slow->idleNs, 0);
+  EXPECT_LT(slow->idleNs, 2000);
 }
 
 } // namespace

@@ -1,0 +1,30 @@
+//===- OffloadedParts.h - What of a layer may leave its device --*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RONDO_DIALECT_OFFLOADEDPARTS_H
+#define RONDO_DIALECT_OFFLOADEDPARTS_H
+
+#include "dialect/Pipe.h"
+
+#include <cstdint>
+
+namespace rondo::pipe {
+
+/// LayerDesc::offloads of a layer of the stage (runtime/model/saved_parts.h).
+uint32_t offloadedParts(StageOp stage, LayerOp layer);
+
+/// The layer of the stage that an entry of `offload` names, or of which it
+/// names a part; null if there is none.
+mlir::FlatSymbolRefAttr layerOfOffload(StageOp stage,
+                                       mlir::FlatSymbolRefAttr entry);
+
+/// Whether it is the input with which R begins that leaves.
+bool areCheckpoints(uint32_t parts);
+
+/// The names of a set of parts: `qkv`, `attention`; one that is empty if all
+/// parts are in it.
+llvm::SmallVector<std::string> namesOfParts(uint32_t parts);
+
+} // namespace rondo::pipe
+
+#endif // RONDO_DIALECT_OFFLOADEDPARTS_H

@@ -1,0 +1,65 @@
+//===- saved_parts.h - Named parts of what a layer saves --------*- C++ -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What F of a layer saves has parts with names, `@h0.qkv` in the language. A
+// copy takes those that LayerDesc::offloads lists. They lie in buffers of their
+// own, so that the others stay on the device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RONDO_RUNTIME_MODEL_SAVED_PARTS_H
+#define RONDO_RUNTIME_MODEL_SAVED_PARTS_H
+
+#include "runtime/model/layer.h"
+
+namespace rondo::runtime {
+
+/// The first two are all that I needs and the rest; layers of every kind have
+/// these. The others are regions of a kind's layouts; model/saved_part_names.h
+/// has their names.
+// clang-format off: a line each would be long
+enum class Part : uint8_t {
+  ForInputGrad, ForWeightGrad, Statistics, HeadNorms, Norm1, Qkv, Attention,
+  Norm2, Ffn, Activation, Norm, Logits, Tokens, Gradients
+};
+// clang-format on
+
+/// A set of parts has a bit for each.
+constexpr uint32_t bitOf(Part part) {
+  return uint32_t(1) << static_cast<int>(part);
+}
+inline constexpr uint32_t allSavedParts =
+    bitOf(Part::ForInputGrad) | bitOf(Part::ForWeightGrad);
+/// Set in addition to parts: I does not read what leaves, which comes back for
+/// W.
+inline constexpr uint32_t leavesUntilWeightGrad = uint32_t(1) << 30;
+/// Set in place of parts, in the layer with which R begins: its input leaves.
+inline constexpr uint32_t checkpointLeaves = uint32_t(1) << 31;
+
+constexpr bool leaves(const LayerDesc &layer, Part part) {
+  return (layer.offloads & bitOf(part)) != 0;
+}
+
+/// An offset with this bit counts from the start of what leaves, any other from
+/// the start of what stays.
+inline constexpr int64_t inAway = int64_t(1) << 62;
+
+/// Places the regions of one saved buffer: those that leave after one another,
+/// and those that stay.
+template <typename Placer> struct SavedLayout {
+  /// `whole` is the name of the buffer.
+  constexpr SavedLayout(const LayerDesc &layer, Part whole)
+      : parts(leaves(layer, whole) ? ~uint32_t(0) : layer.offloads) {}
+
+  /// Appends a region of a part and returns its offset.
+  constexpr int64_t place(Part part, int64_t count) {
+    return parts & bitOf(part) ? inAway | goes.place(count)
+                               : stays.place(count);
+  }
+  uint32_t parts;
+  Placer stays, goes;
+};
+
+} // namespace rondo::runtime
+
+#endif // RONDO_RUNTIME_MODEL_SAVED_PARTS_H
