@@ -4,7 +4,7 @@
 #include "plans/RowTimes.h"
 
 #include "plans/LayerTimes.h"
-#include "runtime/model/layer_sizes.h"
+#include "runtime/model/layer_work.h"
 
 using namespace mlir;
 using namespace rondo;

@@ -105,8 +105,8 @@ void rondo::runtime::setBytes(const Problem &problem, int32_t h,
   cost(ActionKind::Backward).ns =
       cost(ActionKind::InputGrad).ns + cost(ActionKind::WeightGrad).ns;
   set(ActionKind::Backward, kept,
-      forInput + awayForInput - awayForAgain + againForInput + forWeight + awayForWeight +
-          againForWeight + kept);
+      forInput + awayForInput - awayForAgain + againForInput + forWeight +
+          awayForWeight + againForWeight + kept);
   if (problem.hostMemory.mayCopy(h)) {
     set(ActionKind::Save, 0, awayForInput + awayForWeight);
     set(ActionKind::Load, awayForInput + awayForWeight, 0);

@@ -6,7 +6,7 @@
 #include "dialect/Pipe.h"
 #include "passes/Passes.h"
 #include "plans/Layers.h"
-#include "runtime/model/layer_sizes.h"
+#include "runtime/model/layer_work.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
