@@ -459,7 +459,12 @@ std::vector<std::string> Emitter::extras() const {
                               }),
                  isOnGpus() ? "activationCopiesOfGpus" : "activationCopies"),
           nameIf(drawsDocuments, "batchSearch"),
-          nameIf(drawsDocuments, "batchRuns")};
+          nameIf(drawsDocuments, "batchRuns"),
+          nameIf(llvm::any_of(layers,
+                              [](const runtime::LayerDesc &layer) {
+                                return layer.custom.numStreams > 0;
+                              }),
+                 "streamReading")};
 }
 
 LogicalResult Emitter::run(llvm::raw_ostream &os) {

@@ -490,6 +490,9 @@ extern const BatchSearch batchSearch;
 /// Draws documents and packs a batch of them for each iteration.
 struct BatchRuns;
 extern const BatchRuns batchRuns;
+/// Reads samples of declared streams (runtime/streams/streams.h).
+struct StreamReading;
+extern const StreamReading streamReading;
 /// Continues a text.
 struct TextGeneration;
 extern const TextGeneration textGeneration;
@@ -512,6 +515,8 @@ struct Extras {
   /// Both with limits of batches (BatchLimitsDesc).
   const BatchSearch *batchSearch = nullptr;
   const BatchRuns *batches = nullptr;
+  /// With layers that declare streams.
+  const StreamReading *streams = nullptr;
 };
 
 /// A model's state and a list of programs over it.

@@ -264,17 +264,6 @@ void FileStreams::read(int64_t row, const StreamDesc &stream,
   files[f]->read(row - begins[f], stream, values);
 }
 
-std::vector<StreamDesc> rondo::runtime::streamsOf(const LayerDesc *layers,
-                                                  int32_t count) {
-  std::vector<StreamDesc> streams;
-  std::set<std::string> names;
-  for (int32_t l = 0; l < count; ++l)
-    for (int32_t s = 0; s < layers[l].custom.numStreams; ++s)
-      if (names.insert(layers[l].custom.streams[s].name).second)
-        streams.push_back(layers[l].custom.streams[s]);
-  return streams;
-}
-
 std::unique_ptr<StreamData>
 rondo::runtime::openStreams(const std::vector<std::string> &paths,
                             double heldOut,
@@ -285,3 +274,6 @@ rondo::runtime::openStreams(const std::vector<std::string> &paths,
 std::unique_ptr<StreamData> rondo::runtime::generateStreams() {
   return std::make_unique<GeneratedStreams>();
 }
+
+const StreamReading rondo::runtime::streamReading = {openStreams,
+                                                     generateStreams};

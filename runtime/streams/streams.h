@@ -51,6 +51,12 @@ std::unique_ptr<StreamData> openStreams(const std::vector<std::string> &paths,
 /// Rows of drawRow(), for --verify and --profile.
 std::unique_ptr<StreamData> generateStreams();
 
+/// Of programs whose layers declare streams; others do not link the functions.
+struct StreamReading {
+  decltype(&openStreams) open;
+  decltype(&generateStreams) generate;
+};
+
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_STREAMS_STREAMS_H

@@ -103,9 +103,10 @@ void Trainer::openData(bool useGeneratedData) {
                 "' has layers that read data but no embedding or no head");
   auto open = [&] {
     if (!declared.empty()) {
+      const StreamReading &reading = *exe.extras.streams;
       streams = useGeneratedData
-                    ? generateStreams()
-                    : openStreams(options.data, options.heldOut, declared);
+                    ? reading.generate()
+                    : reading.open(options.data, options.heldOut, declared);
       return;
     }
     if (exe.extras.batches) {

@@ -13,6 +13,7 @@ PARTS = {
     "links": ["readLinkTrace(", "SerialLink::carry("],
     "body_check": ["bodyCheck", "checkGradients("],
     "generation": ["textGeneration"],
+    "streams": ["streamReading", "StreamFile::check("],
     "copies": ["activationCopies", "CopyThreads::work("],
 }
 

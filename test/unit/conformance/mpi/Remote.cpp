@@ -32,7 +32,7 @@ public:
       staging.push_back({memory.offsetOf(rank.data), rank.bytes});
     frame.fields.push_back(pack(staging.data(), staging.size()));
     for (const CollectiveParams &collective : params.collectives) {
-      std::vector<Part> parts;
+      std::vector<WirePart> parts;
       for (const PartParams &part : collective)
         parts.push_back({part.rank, memory.offsetOf(part.data), part.count,
                          part.contributes});

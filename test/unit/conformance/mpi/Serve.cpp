@@ -153,7 +153,7 @@ private:
       params.staging.push_back({memory.at(rank.data), rank.bytes});
     for (size_t c = 7; c < fields.size(); ++c) {
       CollectiveParams collective;
-      for (const Part &part : unpackAll<Part>(fields[c]))
+      for (const WirePart &part : unpackAll<WirePart>(fields[c]))
         collective.push_back(
             {part.rank, memory.at(part.data), part.count, part.contributes});
       params.collectives.push_back(std::move(collective));

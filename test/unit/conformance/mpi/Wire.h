@@ -52,7 +52,7 @@ struct Call {
 };
 
 /// A PartParams whose data are in the shared memory.
-struct Part {
+struct WirePart {
   int32_t rank;
   int64_t data;
   int64_t count;
