@@ -8,6 +8,7 @@
 #include "runtime/base/random.h"
 #include "runtime/bodies/stream_values.h"
 #include "runtime/checkpoints/safetensors.h"
+#include "runtime/model/executable.h"
 
 #include <algorithm>
 #include <cstring>

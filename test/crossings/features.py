@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Callable, Optional
 
 import uses
-from plans import Plan, Replicas
+from plans import DOCUMENTS, DRAWN_DOCUMENTS, Plan, Replicas
 from run import Run
 
 
@@ -104,8 +104,10 @@ FEATURES = [
     Feature("eager channels", "channels", setting(channels="channels<eager, receive_slots = 1>")),
     Feature("one receive slot", "channels", setting(channels="channels<rendezvous, receive_slots = 1>")),
     Feature("NICs", "nics", setting(nics=True)),
-    Feature("offload", "offload", setting(offload=True)),
-    Feature("documents", "documents", setting(documents=True)),
+    Feature("offload", "offload", setting(offload="all")),
+    Feature("offload [...]", "offload", setting(offload="parts")),
+    Feature("documents", "documents", setting(documents=DOCUMENTS)),
+    Feature("tokens<...>", "documents", setting(documents=DRAWN_DOCUMENTS)),
     Feature("sgd", "optimizer", setting(options="optimizer(sgd)")),
     Feature("plain_sgd", "optimizer", setting(options="optimizer(plain_sgd)"), flags("--lr", "0.01")),
     Feature("no clipping", "clip", run=flags("--clip", "0")),
@@ -156,6 +158,9 @@ TRIPLES = [
     ("documents", "tied weights", "TCP"),
     ("documents", "chunks in a V", "several schedules"),
     ("documents", "a Llama", "recompute [...]"),
+    ("tokens<...>", "TCP", "--resume"),
+    ("tokens<...>", "tied weights", "recompute"),
+    ("tokens<...>", "a Llama", "recompute [...]"),
     ("recompute across", "chunks in a loop", "a search"),
     ("recompute across", "chunks in a V", "a search"),
     ("recompute across", "chunks in a wave", "a search"),

@@ -21,6 +21,7 @@ MLP = (
 JOIN = f'custom<body = "join", {BY_SAMPLES}, documents = true>'
 # Of the four micro-batches.
 DOCUMENTS = "documents [[9, 5], [16, 16, 3], [7], [12, 4]]"
+DRAWN_DOCUMENTS = "tokens<most = 28, in_flight = 56>"
 
 # The position of a chunk's group, by its number.
 PLACEMENTS = {
@@ -70,10 +71,11 @@ class Plan:
     more: list[str] = field(default_factory=list)
     channels: str = ""
     nics: bool = False
-    # Stages may copy activations to the host, and families do.
-    offload: bool = False
-    # Micro-batches are rows of documents.
-    documents: bool = False
+    # What of stages may be copied to the host, where families copy: "", "all", or
+    # "parts" of layers.
+    offload: str = ""
+    # The plan's words if micro-batches are rows of documents.
+    documents: str = ""
     memory_bytes: int = 67108864
     microbatches: int = 4
 
@@ -132,9 +134,15 @@ class Plan:
             return f"recompute [@{blocks[-1]}]" if blocks else ""
         return "recompute" if kind else ""
 
+    def offload_of(self, layers: list[str]) -> str:
+        if self.offload != "parts":
+            return "offload" if self.offload else ""
+        parts = [f"@{layer}.{'qkv' if self.kind_of(layer) == 'block' else 'saved_for_weight_grad'}" for layer in layers]
+        return f"offload [{', '.join(parts)}]"
+
     @property
     def words(self) -> str:
-        return f"{DOCUMENTS if self.documents else ''} {self.options}".strip()
+        return f"{self.documents} {self.options}".strip()
 
     def plan(self, name: str = "p", microbatches: int | None = None, words: str = "") -> str:
         place = PLACEMENTS[self.chunks]
@@ -144,7 +152,7 @@ class Plan:
             group = place(stage, self.groups)
             parts = [f"  pipe.stage @s{stage} [{', '.join('@' + layer for layer in layers)}]"]
             parts += ["on", self.replicas_of(group).on(first[group]), self.recompute_of(stage, group, layers)]
-            parts.append("offload" if self.offload else "")
+            parts.append(self.offload_of(layers))
             if self.graph and stage == 2:
                 parts.append("from [@s1, @s0]")
             lines.append(" ".join(part for part in parts if part))
