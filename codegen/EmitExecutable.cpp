@@ -345,7 +345,12 @@ void Emitter::describeSizes() {
              llvm::equal(other.replicas, own.replicas,
                          [](const Replica &a, const Replica &b) {
                            return a.samples == b.samples;
-                         });
+                         }) &&
+             llvm::equal(
+                 other.layers, own.layers,
+                 [](const runtime::LayerDesc &a, const runtime::LayerDesc &b) {
+                   return a.offloads == b.offloads;
+                 });
     });
     member.sizes = static_cast<int32_t>(same - sizes.begin());
     if (same == sizes.end())

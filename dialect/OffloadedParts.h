@@ -18,6 +18,10 @@ uint32_t offloadedParts(StageOp stage, LayerOp layer);
 mlir::FlatSymbolRefAttr layerOfOffload(StageOp stage,
                                        mlir::FlatSymbolRefAttr entry);
 
+/// Whether R of a stage begins with something that can leave: not with the data
+/// of the model, nor with what the stages that feed it recompute.
+bool keepsCheckpoint(StageOp stage, bool hasInputs);
+
 /// Whether it is the input with which R begins that leaves.
 bool areCheckpoints(uint32_t parts);
 

@@ -18,10 +18,13 @@ FlatSymbolRefAttr rondo::pipe::layerOfOffload(StageOp stage,
                                               FlatSymbolRefAttr entry) {
   if (llvm::is_contained(stage.getLayers(), entry))
     return entry;
+  // Names may have dots themselves.
+  FlatSymbolRefAttr longest;
   for (auto layer : stage.getLayers().getAsRange<FlatSymbolRefAttr>())
-    if (entry.getValue().starts_with((layer.getValue() + ".").str()))
-      return layer;
-  return {};
+    if (entry.getValue().starts_with((layer.getValue() + ".").str()) &&
+        (!longest || layer.getValue().size() > longest.getValue().size()))
+      longest = layer;
+  return longest;
 }
 
 /// The name of the part; empty if the entry is the layer.
@@ -236,19 +239,22 @@ static LogicalResult verifyParts(StageOp stage, ModelOp model) {
             "save: write before(input_grad)";
 }
 
-/// R of the stage begins with something that can leave. What costs state may
-/// be anything.
-static LogicalResult verifyCheckpoints(StageOp stage, bool hasInputs) {
+bool rondo::pipe::keepsCheckpoint(StageOp stage, bool hasInputs) {
   bool isFirst = true, wasRecomputed = false;
   for (auto name : stage.getLayers().getAsRange<FlatSymbolRefAttr>()) {
     const bool isRecomputed = stage.recomputes(name.getAttr());
     if (isRecomputed && !wasRecomputed &&
         (!isFirst || (hasInputs && !stage.getAcross())))
-      return success();
+      return true;
     isFirst = false;
     wasRecomputed = isRecomputed;
   }
-  if (stage.getCosts())
+  return false;
+}
+
+/// What costs state may be anything.
+static LogicalResult verifyCheckpoints(StageOp stage, bool hasInputs) {
+  if (keepsCheckpoint(stage, hasInputs) || stage.getCosts())
     return success();
   return stage.emitError()
          << "stage @" << stage.getSymName()

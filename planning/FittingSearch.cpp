@@ -123,7 +123,7 @@ private:
   bool mayStop() const { return limit.isOver() && search.mayGiveUp(); }
 
   Judged judgeOrder(Schedule schedule) const {
-    return judge(search.problem, std::move(schedule), options.inIndexOrder);
+    return judge(search.problem, std::move(schedule), options);
   }
 
   /// Judges the schedules of all families, the quick families first. Keeps only
@@ -134,9 +134,8 @@ private:
     appendVariants(choices, search.problem);
     appendCopies(choices, search.problem);
     sortQuickFirst(choices, search.problem);
-    Portfolio families(
-        search.problem, std::move(choices),
-        Portfolio::byRules(search.problem, options.inIndexOrder));
+    Portfolio families(search.problem, std::move(choices),
+                       Portfolio::byOptions(search.problem, options));
     families.forEach([&](size_t) { return !mayStop() && !limit.isOver(0.25); },
                      [&](size_t i, const Judged &judged) {
                        if (judged.isLegal())

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
+#include "dialect/OffloadedParts.h"
 #include "plans/Layers.h"
 #include "plans/PlanFactory.h"
 #include "plans/PlanFigures.h"
@@ -92,13 +93,16 @@ static ArrayAttr listOf(PlanOp plan, ArrayRef<LayerOp> layers,
   return builder.getArrayAttr(names);
 }
 
-/// The `offload` attribute of a stage of these layers.
-static ArrayAttr offloadOf(PlanOp plan, ArrayRef<LayerOp> layers,
-                           const ShapeGroups &groups, ArrayAttr recompute) {
-  Builder builder(plan.getContext());
+/// The `offload` attribute of a stage of these layers, which has all others.
+static ArrayAttr offloadOf(StageOp stage, bool hasInputs,
+                           ArrayRef<LayerOp> layers,
+                           const ShapeGroups &groups) {
+  Builder builder(stage.getContext());
   if (groups.before == pipe::LoadBefore::Recompute)
-    return recompute && !groups.offloaded.empty() ? builder.getArrayAttr({})
-                                                  : ArrayAttr();
+    return !groups.offloaded.empty() && stage.getRecomputeAttr() &&
+                   pipe::keepsCheckpoint(stage, hasInputs)
+               ? builder.getArrayAttr({})
+               : ArrayAttr();
   SmallVector<Attribute> names;
   size_t whole = 0;
   for (LayerOp layer : layers)
@@ -132,16 +136,16 @@ static void writeStages(PlanOp plan, const ShapeGroups &groups,
     const ArrayAttr recompute = listOf(plan, own, groups.recomputed);
     if (recompute)
       stage.setRecomputeAttr(recompute);
+    const bool isWhole = recompute && recompute.empty();
+    stage.setAcross(groups.isAcross && isWhole && isFedAgain);
+    isFedAgain = isWhole;
     const SmallVector<DeviceOp, 0> devices = plan.lookupCluster().getDevices();
     if (llvm::all_of(group.ranks, [&](int64_t rank) {
           return bool(DeviceOp(devices[rank]).getHostLink());
         }))
-      stage.setOffloadAttr(offloadOf(plan, own, groups, recompute));
+      stage.setOffloadAttr(offloadOf(stage, s > 0, own, groups));
     if (stage.getOffloadAttr())
       stage.setBefore(groups.before);
-    const bool isWhole = recompute && recompute.empty();
-    stage.setAcross(groups.isAcross && isWhole && isFedAgain);
-    isFedAgain = isWhole;
   }
 }
 
@@ -227,8 +231,8 @@ static std::optional<Fault> cutLayers(PlanOp plan, PlanOp base,
   return std::nullopt;
 }
 
-/// Lets the first stages recompute all their layers, which then keep nothing
-/// that could leave.
+/// Lets the first stages recompute all their layers. Of these, only checkpoints
+/// could leave, which stay.
 static void recomputeFirst(PlanOp plan, int32_t count) {
   const ArrayAttr all = Builder(plan.getContext()).getArrayAttr({});
   for (StageOp stage : plan.getStages()) {
@@ -236,6 +240,7 @@ static void recomputeFirst(PlanOp plan, int32_t count) {
       return;
     stage.setRecomputeAttr(all);
     stage.removeOffloadAttr();
+    stage.setBefore(pipe::LoadBefore::InputGrad);
     // resolveStages() sets them again.
     stage.removeCostsAttr();
     stage.removeBuffersAttr();

@@ -22,8 +22,7 @@ AffineCost RowTime::cost() const {
   auto limited = [](__int128 figure) {
     return static_cast<int64_t>(std::min<__int128>(figure, __int128(1) << 62));
   };
-  return {static_cast<int64_t>(std::min<__int128>(fixed, AffineCost::most)),
-          limited(token), limited(pair), static_cast<int64_t>(over)};
+  return {0, limited(token), limited(pair), static_cast<int64_t>(over)};
 }
 
 namespace {

@@ -15,10 +15,9 @@ namespace rondo::pipe {
 /// A sum of times that are affine in tokens and pairs, in parts of a
 /// nanosecond.
 struct RowTime {
-  __int128 fixed = 0, perToken = 0, perPair = 0;
+  __int128 perToken = 0, perPair = 0;
 
   RowTime &operator+=(const RowTime &other) {
-    fixed += other.fixed;
     perToken += other.perToken;
     perPair += other.perPair;
     return *this;

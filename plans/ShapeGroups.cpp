@@ -123,8 +123,13 @@ static LogicalResult addOffloaded(ArrayRef<StageOp> stages,
     groups.before = stage.getBefore();
     const ArrayAttr listed = stage.getOffloadAttr();
     for (auto entry : (listed.empty() ? stage.getLayers() : listed)
-                          .getAsRange<FlatSymbolRefAttr>())
-      groups.offloaded[layerOfOffload(stage, entry).getAttr()].push_back(entry);
+                          .getAsRange<FlatSymbolRefAttr>()) {
+      const StringAttr layer = layerOfOffload(stage, entry).getAttr();
+      // Without a list, what is recomputed keeps nothing that could leave.
+      if (groups.before == pipe::LoadBefore::Recompute || !listed.empty() ||
+          !stage.getRecomputeAttr() || !stage.recomputes(layer))
+        groups.offloaded[layer].push_back(entry);
+    }
   }
   return success();
 }

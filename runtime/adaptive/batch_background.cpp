@@ -23,7 +23,12 @@ BackgroundPlanner::BackgroundPlanner(std::unique_ptr<BatchPlanner> planner,
 }
 
 BackgroundPlanner::~BackgroundPlanner() {
-  isTaken = true;
+  {
+    // Both at once: work() goes on with a request if only isTaken is set.
+    std::lock_guard<std::mutex> lock(thread.mutex);
+    thread.isStopping = true;
+    isTaken = true;
+  }
   thread.stop();
 }
 

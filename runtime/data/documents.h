@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Batches whose micro-batches are rows of documents (model/documents.h), for
-// programs that draw them; those of today have the lengths of their plan. The
-// batch of an iteration depends only on the data, the seed, the iteration and
-// the limits, so that all processes and a resumed run pack the same one.
+// programs that draw them. The batch of an iteration depends only on the data,
+// the seed, the iteration and the limits, so that all processes and a resumed
+// run pack the same one.
 //
 //===----------------------------------------------------------------------===//
 

@@ -326,12 +326,23 @@ static bool addInOneOrder(const ProgramDesc &one, const ProgramDesc &other) {
                     other.sumOrder);
 }
 
+/// What I reads depends on what of a layer may leave until W.
+static bool leaveAlike(const Executable &executable, const ProgramDesc &one,
+                       const ProgramDesc &other) {
+  return std::equal(one.layers, one.layers + executable.numLayers, other.layers,
+                    [](const LayerDesc &a, const LayerDesc &b) {
+                      return a.offloads == b.offloads;
+                    });
+}
+
 const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
                                                ProgramKind kind,
                                                const ProgramDesc &like) {
   return find(executable, kind, [&](const ProgramDesc &program) {
     return program.microbatches == like.microbatches &&
            program.samples == like.samples &&
-           (kind != ProgramKind::Sequential || addInOneOrder(program, like));
+           (kind != ProgramKind::Sequential ||
+            (addInOneOrder(program, like) &&
+             leaveAlike(executable, program, like)));
   });
 }

@@ -94,7 +94,9 @@ int rondo::runtime::profileModel(Trainer &trainer, const Options &options) {
         Error("--profile measures one time for each task of a stage, but "
               "the micro-batches of program '" +
                   std::string(pipeline.name) +
-                  "' differ: profile the plan without `documents` at three "
+                  "' differ: profile the plan without " +
+                  (exe.extras.batches ? "`tokens`" : "`documents`") +
+                  " at three "
                   "lengths or more, and fit the costs of any documents by "
                   "`rondo import costs --lengths`",
               Exit::Usage));

@@ -103,10 +103,14 @@ void Trainer::openData(bool useGeneratedData) {
                 "' has layers that read data but no embedding or no head");
   auto open = [&] {
     if (!declared.empty()) {
-      const StreamReading &reading = *exe.extras.streams;
+      const StreamReading *reading = exe.extras.streams;
+      if (!reading)
+        throw Error("'" + std::string(exe.name) +
+                    "' has layers that declare streams, but does not name "
+                    "streamReading among its extras");
       streams = useGeneratedData
-                    ? reading.generate()
-                    : reading.open(options.data, options.heldOut, declared);
+                    ? reading->generate()
+                    : reading->open(options.data, options.heldOut, declared);
       return;
     }
     if (exe.extras.batches) {

@@ -34,13 +34,7 @@ int64_t ListSearch::tasksLeft() const {
 }
 
 int64_t ListSearch::offer(Schedule schedule, const std::string &origin) {
-  bool inIndexOrder = options.inIndexOrder;
-  if (problem.isUneven()) {
-    // Schedules of families in the given order state none.
-    inIndexOrder = ordersWeightGrads(options.orders);
-    if (inIndexOrder && schedule.accumulation.empty())
-      schedule.accumulation = orderByLength(problem, LengthOrder::Given);
-  }
+  const bool inIndexOrder = takeOrder(problem, options, schedule);
   return judgeAndKeep(std::move(schedule), inIndexOrder, origin);
 }
 
@@ -66,6 +60,7 @@ void ListSearch::runChains(const ListDomain &domain,
   const auto count = static_cast<int64_t>(chains.size());
   const int64_t bound = result.bound.ns;
   std::vector<Budget> parts(chains.size(), budget.part(each));
+  std::vector<ListStart> ends(chains.size());
   std::vector<double> seconds(chains.size());
   std::atomic<int64_t> firstDone{count};
   const double begin = budget.seconds();
@@ -74,12 +69,12 @@ void ListSearch::runChains(const ListDomain &domain,
     if (firstDone < i)
       return;
     const double beginOfChain = budget.seconds();
-    ListStart &start = chains[i].start;
+    ListStart &end = ends[i] = chains[i].start;
     ListAnnealing annealing = makeAnnealing(
         domain, options.seed + numChains + uint64_t(1 + i), parts[i]);
-    start.ns = annealing.run(start.lists, bound, each, chains[i].settings);
+    end.ns = annealing.run(end.lists, bound, each, chains[i].settings);
     seconds[i] = budget.seconds() - beginOfChain;
-    if (start.ns <= bound)
+    if (end.ns <= bound)
       for (int64_t known = firstDone; i < known;)
         if (firstDone.compare_exchange_weak(known, i))
           break;
@@ -91,6 +86,7 @@ void ListSearch::runChains(const ListDomain &domain,
       break; // may have run or not
     budget.join(parts[i]);
     together += seconds[i];
+    chains[i].start = std::move(ends[i]);
     if (chains[i].start.ns < objective())
       offer(domain, chains[i].start.lists);
   }

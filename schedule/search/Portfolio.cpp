@@ -5,6 +5,8 @@
 
 #include "schedule/rules/Legality.h"
 #include "schedule/search/LessMemory.h"
+#include "schedule/search/Orders.h"
+#include "schedule/search/Search.h"
 #include "schedule/simulate/Objective.h"
 
 #include <algorithm>
@@ -23,6 +25,22 @@ Judged rondo::judge(const Problem &problem, Schedule schedule,
       !(inIndexOrder && checkAccumulation(problem, result.schedule)))
     result.objective = objectiveOf(problem, result.simulation);
   return result;
+}
+
+bool rondo::takeOrder(const Problem &problem, const SearchOptions &options,
+                      Schedule &schedule) {
+  if (!problem.isUneven())
+    return options.inIndexOrder;
+  const bool hasOrder = ordersWeightGrads(options.orders);
+  if (hasOrder && schedule.accumulation.empty())
+    schedule.accumulation = orderByLength(problem, LengthOrder::Given);
+  return hasOrder;
+}
+
+Judged rondo::judge(const Problem &problem, Schedule schedule,
+                    const SearchOptions &options) {
+  const bool inIndexOrder = takeOrder(problem, options, schedule);
+  return judge(problem, std::move(schedule), inIndexOrder);
 }
 
 void rondo::appendVariants(std::vector<FamilyChoice> &choices,

@@ -37,6 +37,16 @@ inline constexpr int64_t stepsOfJudging = 3;
 /// rule S7. O(actions).
 Judged judge(const Problem &problem, Schedule schedule, bool inIndexOrder);
 
+struct SearchOptions;
+/// Whether what a search returns keeps rule S7. Gives a schedule of
+/// micro-batches that differ the given order of sums if it needs one and states
+/// none, as those of families in this order.
+bool takeOrder(const Problem &problem, const SearchOptions &options,
+               Schedule &schedule);
+/// judge() by what a search asks for.
+Judged judge(const Problem &problem, Schedule schedule,
+             const SearchOptions &options);
+
 /// Appends the arguments that families suggest for the problem (see
 /// familyVariants()).
 void appendVariants(std::vector<FamilyChoice> &choices, const Problem &problem);
@@ -57,6 +67,12 @@ public:
   static Judge byRules(const Problem &problem, bool inIndexOrder) {
     return [&problem, inIndexOrder](Schedule schedule) {
       return judge(problem, std::move(schedule), inIndexOrder);
+    };
+  }
+  /// The same; `options` must outlive it, too.
+  static Judge byOptions(const Problem &problem, const SearchOptions &options) {
+    return [&problem, &options](Schedule schedule) {
+      return judge(problem, std::move(schedule), options);
     };
   }
 

@@ -86,7 +86,7 @@ private:
 
   void tryFamilies() {
     Portfolio families(problem, allFamilies(),
-                       Portfolio::byRules(problem, options.inIndexOrder));
+                       Portfolio::byOptions(problem, options));
     families.forEach(
         [&](size_t i) {
           return budget.hasTimeFor(3 * tasks + families.stepsOf(i));
@@ -114,8 +114,7 @@ private:
       if (found.stop == SearchStop::Interrupted)
         result.stop = found.stop;
       if (found.schedule)
-        add(judge(problem, std::move(*found.schedule), options.inIndexOrder),
-            found.origin);
+        add(judge(problem, std::move(*found.schedule), options), found.origin);
     }
   }
 

@@ -297,7 +297,8 @@ private:
         if (ListStart fresh = freshStart(domain, annealing);
             fresh.ns < infinite)
           chains.push_back({std::move(fresh), {hotStart, weight}});
-      runChains(domain, chains, share);
+      runChains(domain, chains,
+                std::min(share, left() / int64_t(chains.size())));
       for (size_t i = 0; i < chains.size(); ++i) {
         ListStart &end = chains[i].start;
         note(domain, end);

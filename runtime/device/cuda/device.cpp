@@ -82,9 +82,12 @@ std::unique_ptr<Arena> CudaDevice::makeHostArena(int64_t bytes) {
 
 std::shared_ptr<const int32_t> CudaDevice::toDevice(const int32_t *numbers,
                                                     int64_t count) {
-  const auto bytes = static_cast<int64_t>(sizeof *numbers) * count;
-  const std::shared_ptr<Arena> memory = makeArena(bytes);
-  memory->write(memory->base(), numbers, bytes);
+  std::shared_ptr<Arena> &memory = constants[numbers];
+  if (!memory) {
+    const auto bytes = static_cast<int64_t>(sizeof *numbers) * count;
+    memory = makeArena(bytes);
+    memory->write(memory->base(), numbers, bytes);
+  }
   return {memory, reinterpret_cast<const int32_t *>(memory->base())};
 }
 
@@ -373,6 +376,11 @@ static LayerArgs layOut(const LayerDesc &layer, Region &region) {
   args.iterationOnDevice =
       reinterpret_cast<const int64_t *>(region.take(sizeof(int64_t)));
   args.lossScale = 1;
+  if (layer.rowTokens != 0) {
+    args.documentStarts =
+        reinterpret_cast<const int32_t *>(region.take(2 * sizeof(int32_t)));
+    args.numDocuments = 1;
+  }
   return args;
 }
 
@@ -395,6 +403,12 @@ bool CudaDevice::prepare(const LayerDesc &layer, void *state, Arena &arena) {
   args.state = state;
   // Zeros are in range, as tokens and as targets.
   (own ? *own : arena).fill(region.memory, 0, region.bytes);
+  if (args.documentStarts) {
+    const int32_t oneDocument[] = {0, layer.rowTokens};
+    (own ? *own : arena)
+        .write(const_cast<int32_t *>(args.documentStarts), oneDocument,
+               sizeof(oneDocument));
+  }
   Gpu::holdBackUntilWritten(computeStream.handle);
   if (isCustom) {
     runCustom(layer, args, &rondo_functions::prepare, computeStream.handle);

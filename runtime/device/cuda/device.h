@@ -9,6 +9,7 @@
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/device/device.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -89,6 +90,8 @@ private:
   std::unique_ptr<CudnnAttention> cudnn;
   std::string whyNoCudnn;
   Stream computeStream;
+  /// Of toDevice(), by their addresses on the host.
+  std::map<const int32_t *, std::shared_ptr<Arena>> constants;
   /// Of copyAtOnce(), for copies to the host and from it.
   std::optional<std::pair<OwnedStream, OwnedStream>> hostStreams;
   Counter reached;

@@ -179,7 +179,7 @@ TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
             "a batch has 0 tokens in micro-batch 3, its program takes 1 to 24");
 }
 
-TEST(BatchPlanner, BatchesThatFitNoOtherOrderRunAsCompiled) {
+TEST(BatchPlanner, BatchesRunWithinArenasOfOneMicrobatch) {
   const BatchExecutable executable(/*slots=*/1, oneByOne());
   const PlannedBatch planned =
       batchSearch.makePlanner(executable.exe())
