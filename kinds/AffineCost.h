@@ -9,7 +9,6 @@
 #ifndef RONDO_KINDS_AFFINECOST_H
 #define RONDO_KINDS_AFFINECOST_H
 
-#include <algorithm>
 #include <cstdint>
 
 namespace rondo {
@@ -24,10 +23,11 @@ struct AffineCost {
   static constexpr int64_t most = int64_t(1) << 46;
 
   constexpr int64_t at(int64_t tokens, int64_t pairs) const {
-    const __int128 sum =
-        __int128(perToken) * tokens + __int128(perPair) * pairs;
-    return static_cast<int64_t>(
-        std::min<__int128>(fixed + (sum + over - 1) / over, most));
+    // Programs include this file without extensions of the language.
+    __extension__ using Wide = __int128;
+    const Wide sum = Wide(perToken) * tokens + Wide(perPair) * pairs;
+    const Wide ns = fixed + (sum + over - 1) / over;
+    return ns < most ? static_cast<int64_t>(ns) : most;
   }
 };
 
