@@ -21,7 +21,7 @@ MLP = (
 JOIN = f'custom<body = "join", {BY_SAMPLES}, documents = true>'
 # Of the four micro-batches.
 DOCUMENTS = "documents [[9, 5], [16, 16, 3], [7], [12, 4]]"
-DRAWN_DOCUMENTS = "tokens<most = 28, in_flight = 56>"
+DRAWN_DOCUMENTS = "tokens<most = 28, in_flight = 112>"
 
 # The position of a chunk's group, by its number.
 PLACEMENTS = {

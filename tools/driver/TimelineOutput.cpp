@@ -167,6 +167,11 @@ int readModule(const Arguments &arguments, const std::string &path,
     number = find(plans, chosen.front().lookupPlan()) - plans.begin();
   pipe::PlanOp plan = plans[*number];
   noteOtherPlans(path, plan, name, chosen);
+  if (window.asProgram && plan.getTokensAttr())
+    return session.reportErrorOf(
+        problems[*number],
+        "its program finds a schedule for each batch, so a trace has another "
+        "one than this file: compare two traces of it");
   if (!window.isSingle)
     noteOverlaps(chosen, problems);
   if (failed(session.run([&](mlir::OpPassManager &passes) {

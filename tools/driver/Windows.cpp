@@ -28,6 +28,12 @@ WindowRequest windowRequest(const Arguments &arguments) {
 int applyWindow(const WindowRequest &request, Session &session) {
   for (Problem &problem : session.problems) {
     if (request.iterations > 0) {
+      pipe::PlanOp plan = session.planOf(problem);
+      if (plan && plan.getTokensAttr())
+        return session.reportErrorOf(
+            problem, "each batch differs, and a window of " +
+                         Twine(request.iterations) +
+                         " iterations needs equal ones: let iterations drain");
       Result<Problem> window = overIterations(problem, request.iterations);
       if (!window)
         return session.reportErrorOf(problem,
