@@ -134,10 +134,12 @@ class Plan:
             return f"recompute [@{blocks[-1]}]" if blocks else ""
         return "recompute" if kind else ""
 
-    def offload_of(self, layers: list[str]) -> str:
+    def offload_of(self, layers: list[str], recompute: str) -> str:
+        """A layer in a list of those that are recomputed keeps nothing that could leave."""
         if self.offload != "parts":
             return "offload" if self.offload else ""
-        parts = [f"@{layer}.{'qkv' if self.kind_of(layer) == 'block' else 'saved_for_weight_grad'}" for layer in layers]
+        parts = [f"@{layer}.{'qkv' if self.kind_of(layer) == 'block' else 'saved_for_weight_grad'}" for layer in layers
+                 if f"@{layer}]" not in recompute]
         return f"offload [{', '.join(parts)}]"
 
     @property
@@ -152,7 +154,7 @@ class Plan:
             group = place(stage, self.groups)
             parts = [f"  pipe.stage @s{stage} [{', '.join('@' + layer for layer in layers)}]"]
             parts += ["on", self.replicas_of(group).on(first[group]), self.recompute_of(stage, group, layers)]
-            parts.append(self.offload_of(layers))
+            parts.append(self.offload_of(layers, parts[-1]))
             if self.graph and stage == 2:
                 parts.append("from [@s1, @s0]")
             lines.append(" ".join(part for part in parts if part))
