@@ -119,8 +119,7 @@ struct ActionTraits {
   IndexMeaning index = IndexMeaning::Microbatch;
   /// Whether an order may contain it several times for one subject and index.
   bool mayRepeat = false;
-  /// If false, the kind is reserved: the parser and the rules of programs
-  /// reject it with "reserved, but not implemented yet".
+  /// If false, no kind has this number; the rules of programs refuse it.
   bool isImplemented = false;
 
   /// Tasks of the same stage and micro-batch that must be done before the
