@@ -52,7 +52,7 @@ def _mix(key: int, counter: int) -> int:
     return scramble(scramble(key + step & _MASK64) + (counter + 1) * step & _MASK64)
 
 
-def _key(layer: str, seed: int, iteration: int, microbatch: int) -> torch.Tensor:
+def key(layer: str, seed: int, iteration: int, microbatch: int) -> torch.Tensor:
     """The key of a task, as in runtime/torch/run_task.cpp."""
     key = 0xCBF29CE484222325
     for byte in layer.encode():
@@ -101,7 +101,7 @@ class HashedRandom(TorchDispatchMode):
         self, layer: str, *, seed: int = 0, iteration: int = 0, microbatch: int = 0
     ):
         super().__init__()
-        self.key = _key(layer, seed, iteration, microbatch)
+        self.key = key(layer, seed, iteration, microbatch)
         self.operations = 0
 
     def _draw(self, size: Sequence[int]) -> torch.Tensor:

@@ -14,6 +14,7 @@ from .compile import level, operations_of
 from .layer import Layer
 from .model import Model
 from .sizes import Sized
+from .target import DTYPES
 from .tasks import TIED
 
 
@@ -23,10 +24,16 @@ def report(
     folder: Path,
     over_libtorch: Sequence[str],
 ) -> Model:
+    target = chain[0].target
     text = {
         "torch": torch.__version__,
         "over_libtorch": list(over_libtorch),
-        "instructions": level(),
+        "device": target.arch if target.is_cuda else "cpu",
+        "dtype": DTYPES[target.dtype][0],
+        "kernels": "not checked: no GPU has run them" if target.is_cuda else "checked",
+        "times": "estimated" if target.is_cuda else "measured",
+        "compile": target.options,
+        "instructions": None if target.is_cuda else level(),
         "tied": {layer.name: layer.tied for layer in chain if layer.tied},
         "shared": {
             f"{layer.name}.{name}": key
