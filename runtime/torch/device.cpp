@@ -9,6 +9,7 @@
 
 #include "runtime/torch/target.h"
 
+#include <new>
 #include <string>
 
 namespace rondo::torch {
@@ -25,6 +26,18 @@ int32_t runContainer(DeviceTarget &target, const DeviceGraph &graph,
   if (lastFault().empty() && graph.lastError(&what) == 0 && what)
     fail(what);
   return 1;
+}
+
+DenseCopy::DenseCopy(const Tensor &of) {
+  int64_t strides[maxDims], stride = 1;
+  for (int32_t d = of.numDims - 1; d >= 0; --d) {
+    strides[d] = stride;
+    stride *= of.sizes[d];
+  }
+  tensor = allocate(of.dtype, of.numDims, of.sizes, strides);
+  if (!tensor)
+    throw std::bad_alloc();
+  DeviceTarget::here()->copyElements(*tensor, of, of.strides);
 }
 
 namespace {

@@ -27,28 +27,6 @@ int64_t sampleStride(const Tensor &tensor) {
   return tensor.numDims == 3 && tensor.sizes[0] > 1 ? tensor.strides[0] : 0;
 }
 
-/// A tensor of the sizes of another, without gaps, in an allocation.
-class DenseCopy {
-public:
-  explicit DenseCopy(const Tensor &of) {
-    int64_t strides[maxDims], stride = 1;
-    for (int32_t d = of.numDims - 1; d >= 0; --d) {
-      strides[d] = stride;
-      stride *= of.sizes[d];
-    }
-    tensor = allocate(of.dtype, of.numDims, of.sizes, strides);
-    if (!tensor)
-      throw std::bad_alloc();
-    DeviceTarget::here()->copyElements(*tensor, of, of.strides);
-  }
-  ~DenseCopy() { deleteTensor(tensor); }
-  DenseCopy(const DenseCopy &) = delete;
-  const Tensor &get() const { return *tensor; }
-
-private:
-  Tensor *tensor;
-};
-
 /// A tensor as an operand; one that has no rows or columns of consecutive
 /// elements is copied.
 struct Operand {

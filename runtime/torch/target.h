@@ -65,6 +65,22 @@ constexpr int64_t productScratchBytes(int64_t rows, int64_t columns) {
       runtime::cuda::gemmWorkspaceBytes(rows, columns));
 }
 
+/// Causal attention of samples, softmax(q k^T / sqrt(width)) v, whose heads may
+/// share keys and values. A token's q, k and v are one row of `qkv`: all heads
+/// of q, then those of k and of v.
+struct PackedAttention {
+  int64_t samples, tokens, heads, kvHeads, width;
+  /// Of all but logSumExp.
+  int32_t dtype;
+  char *qkv;
+  /// [samples][tokens][heads][width].
+  char *out;
+  /// [samples][heads][tokens].
+  float *logSumExp;
+
+  int64_t rowElements() const { return (heads + 2 * kvHeads) * width; }
+};
+
 /// A GPU, or what takes its place. The operations of graphs for GPUs call it.
 class DeviceTarget : public Target {
 public:
@@ -74,6 +90,12 @@ public:
   virtual int32_t device() const = 0;
   virtual void *stream() const = 0;
   virtual void multiply(const MatrixProduct &product) = 0;
+  virtual void attend(const PackedAttention &attention) = 0;
+  /// Replaces q, k and v by their gradients. `queryGrad` is as large as `out`,
+  /// and `rowDots` as logSumExp.
+  virtual void attendBackward(const PackedAttention &attention,
+                              const char *outGrad, char *queryGrad,
+                              float *rowDots) = 0;
   /// to = from, element by element. Both have the type and the sizes of `to`;
   /// `strides` are those of `from`, 0 where it repeats.
   virtual void copyElements(const Tensor &to, const Tensor &from,
@@ -92,7 +114,23 @@ public:
   int32_t device() const override { return 0; }
   void *stream() const override { return nullptr; }
   void multiply(const MatrixProduct &) override {}
+  void attend(const PackedAttention &) override {}
+  void attendBackward(const PackedAttention &, const char *, char *,
+                      float *) override {}
   void copyElements(const Tensor &, const Tensor &, const int64_t *) override {}
+};
+
+/// A tensor of the sizes of another, without gaps, in an allocation.
+class DenseCopy {
+public:
+  /// Throws std::bad_alloc if there are more allocations than planned.
+  explicit DenseCopy(const Tensor &of);
+  ~DenseCopy() { deleteTensor(tensor); }
+  DenseCopy(const DenseCopy &) = delete;
+  const Tensor &get() const { return *tensor; }
+
+private:
+  Tensor *tensor;
 };
 
 /// Makes a target that of the calling thread's graph, for a scope.

@@ -60,6 +60,9 @@ public:
   int32_t device() const override { return layer.graphs->device; }
   void *stream() const override { return own.handle; }
   void multiply(const MatrixProduct &product) override;
+  void attend(const PackedAttention &attention) override;
+  void attendBackward(const PackedAttention &attention, const char *outGrad,
+                      char *queryGrad, float *rowDots) override;
   void copyElements(const Tensor &to, const Tensor &from,
                     const int64_t *strides) override;
 

@@ -1,11 +1,13 @@
 //===- target.cpp - What tasks of exported layers enqueue -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "runtime/bodies/cuda/attention.h"
 #include "runtime/torch/cuda/kernels.h"
 #include "runtime/torch/cuda/state.h"
 
 #include <cstddef>
 #include <initializer_list>
+#include <type_traits>
 
 namespace rondo::torch {
 
@@ -83,6 +85,51 @@ void CudaTarget::multiply(const MatrixProduct &of) {
       own, product,
       cuda::workspaceIn(of.scratch, of.scratchBytes -
                                         cuda::gemmRegionBytes(0)));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention, by Rondo's own kernels.
+//===----------------------------------------------------------------------===//
+
+static cuda::AttentionShape shapeOf(const PackedAttention &of) {
+  const int width = static_cast<int>(of.width);
+  const int heads = static_cast<int>(of.heads);
+  const int kvHeads = static_cast<int>(of.kvHeads);
+  return {static_cast<int>(of.samples),
+          static_cast<int>(of.tokens),
+          heads,
+          width,
+          kvHeads,
+          heads * width,
+          (heads + kvHeads) * width,
+          (heads + 2 * kvHeads) * width};
+}
+
+/// Calls run(qkv, out) with their addresses in the type of `of`.
+template <typename Run>
+static void withType(const PackedAttention &of, const Run &run) {
+  if (of.dtype == int32_t(ScalarType::BFloat16))
+    run(reinterpret_cast<__nv_bfloat16 *>(of.qkv),
+        reinterpret_cast<__nv_bfloat16 *>(of.out));
+  else
+    run(reinterpret_cast<float *>(of.qkv), reinterpret_cast<float *>(of.out));
+}
+
+void CudaTarget::attend(const PackedAttention &of) {
+  withType(of, [&](auto *qkv, auto *out) {
+    cuda::attentionForward(own, shapeOf(of), qkv, out, of.logSumExp);
+  });
+}
+
+void CudaTarget::attendBackward(const PackedAttention &of, const char *outGrad,
+                                char *queryGrad, float *rowDots) {
+  withType(of, [&](auto *qkv, auto *out) {
+    using T = std::remove_pointer_t<decltype(out)>;
+    cuda::attentionInputGrad(own, shapeOf(of), qkv, out,
+                             reinterpret_cast<const T *>(outGrad),
+                             of.logSumExp, reinterpret_cast<T *>(queryGrad),
+                             rowDots);
+  });
 }
 
 //===----------------------------------------------------------------------===//

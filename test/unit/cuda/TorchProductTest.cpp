@@ -2,11 +2,7 @@
 // Matrix products of compiled graphs on a GPU against sums in fp64. What they
 // allocate is recorded without a GPU first.
 
-#include "DeviceTest.h"
-
-#include "runtime/torch/cuda/state.h"
-
-#include <functional>
+#include "TorchOperations.h"
 
 using namespace rondo::torch;
 
@@ -22,96 +18,7 @@ int32_t aoti_torch_cuda_baddbmm_out(Tensor *, Tensor *, Tensor *, Tensor *,
 namespace rondo::runtime::cuda {
 namespace {
 
-using torch::Tensor;
-using Sizes = std::vector<int64_t>;
-
-/// A tensor and its content on the host and on the device.
-template <typename T> struct Held {
-  Sizes sizes, strides;
-  std::vector<T> host;
-  DeviceArray<T> device;
-  /// The first element's place.
-  int64_t first;
-
-  Held(uint64_t seed, Sizes sizes, Sizes strides, int64_t first = 0)
-      : sizes(std::move(sizes)), strides(std::move(strides)),
-        host(randoms<T>(seed, extent(this->sizes, this->strides) + first)),
-        device(host), first(first) {}
-
-  static int64_t extent(const Sizes &sizes, const Sizes &strides) {
-    int64_t last = 0;
-    for (size_t d = 0; d < sizes.size(); ++d)
-      last += (sizes[d] - 1) * strides[d];
-    return last + 1;
-  }
-  Tensor tensor() const {
-    Tensor result{};
-    result.storage = reinterpret_cast<char *>(device.get());
-    result.offset = first;
-    result.dtype = int32_t(sizeof(T) == 2 ? ScalarType::BFloat16
-                                          : ScalarType::Float32);
-    result.numDims = int32_t(sizes.size());
-    std::copy(sizes.begin(), sizes.end(), result.sizes);
-    std::copy(strides.begin(), strides.end(), result.strides);
-    result.allocation = -1;
-    return result;
-  }
-  /// Of a matrix, or of one of several.
-  int64_t at(int64_t sample, int64_t i, int64_t j) const {
-    const size_t d = sizes.size() - 2;
-    return first + (d == 1 ? sample * strides[0] : 0) + i * strides[d] +
-           j * strides[d + 1];
-  }
-};
-
-class TorchProducts : public DeviceTest {
-protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    if (IsSkipped())
-      return;
-    layer.reset(new DeviceLayer{std::make_shared<RankGraphs>(0), nullptr,
-                                DeviceMemory(sizeof(DeviceScalars))});
-  }
-
-  /// Runs an operation twice: recorded without a device, then on it, with its
-  /// allocations in a workspace.
-  int32_t run(const std::function<int32_t()> &operation) {
-    Allocator recorder;
-    Allocator::here() = &recorder;
-    NoDevice none;
-    {
-      const OnDevice scope(none);
-      operation();
-    }
-    std::vector<Planned> planned;
-    int64_t end = 0;
-    for (const Allocation &allocation : recorder.recorded()) {
-      planned.push_back({{Space::Workspace, 0, end}, allocation.bytes});
-      end += alignedBytes(allocation.bytes);
-    }
-    DeviceArray<char> workspace(end);
-    rondo_task buffers{};
-    buffers.workspace = workspace.get();
-    Task task{};
-    task.allocations = planned.data();
-    task.numAllocations = int32_t(planned.size());
-    const Spaces spaces(buffers, {});
-    Allocator allocator(task, spaces);
-    Allocator::here() = &allocator;
-    CudaTarget target(*layer, stream.handle);
-    const OnDevice scope(target);
-    const int32_t status = operation();
-    Allocator::here() = nullptr;
-    wait();
-    EXPECT_EQ(allocator.taken(), task.numAllocations);
-    return status;
-  }
-
-  std::unique_ptr<DeviceLayer> layer;
-};
-
-template <typename T> class TorchProduct : public TorchProducts {};
+template <typename T> class TorchProduct : public TorchOperations {};
 using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(TorchProduct, Types);
 
@@ -228,6 +135,7 @@ TYPED_TEST(TorchProduct, AddsToGradients) {
               tolerance<T>(), "gradients");
 }
 
+using TorchProducts = TorchOperations;
 TEST_F(TorchProducts, AreRefusedInWords) {
   const Held<float> a(1, {2, 4}, {4, 1}), b(2, {4, 8}, {8, 1}),
       out(3, {2, 8}, {8, 1});
