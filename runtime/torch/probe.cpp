@@ -156,7 +156,7 @@ int record(Graph &graph, const char *path) {
 /// The buffers of a task in a file's contents.
 struct FileBuffers {
   rondo_task task{};
-  std::vector<void *> inputs, inputGrads, streams;
+  std::vector<void *> inputs, inputGrads, streams, saved;
 
   FileBuffers(const Contents &contents, double lossScale) {
     char *next = contents.first;
@@ -173,6 +173,7 @@ struct FileBuffers {
     task.inputs = inputs.data();
     task.input_grads = inputGrads.data();
     task.streams = streams.data();
+    task.saved = saved.data();
     task.loss_scale = lossScale;
   }
 
@@ -201,6 +202,8 @@ struct FileBuffers {
       task.data = static_cast<const int32_t *>(address);
     else if (space == "streams")
       put(streams, index, address);
+    else if (space == "saved")
+      put(saved, index, address);
     else if (space == "loss")
       task.loss = static_cast<float *>(address);
     else

@@ -50,9 +50,12 @@ enum class Space : int32_t {
   /// One int64, from which a graph computes its random numbers: of the layer,
   /// the run's seed, the iteration and the micro-batch.
   RandomKey,
+  /// A named part of what F saves; `index` counts them.
+  Saved,
 };
 
-/// `offset` bytes from the start of a space; `index` counts inputs or streams.
+/// `offset` bytes from the start of a space; `index` counts inputs, streams or
+/// saved parts.
 struct Place {
   Space space;
   int32_t index;

@@ -83,6 +83,9 @@ char *Spaces::at(const Place &place) const {
   case Space::RandomKey:
     base = &randomKey;
     break;
+  case Space::Saved:
+    base = buffers->saved[place.index];
+    break;
   }
   // A graph writes only where its outputs and allocations lie.
   return static_cast<char *>(const_cast<void *>(base)) + place.offset;
