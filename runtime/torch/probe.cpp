@@ -204,7 +204,7 @@ template <typename Body> int exitCodeOf(const Body &body) try {
 /// The buffers of a task in a file's contents.
 struct FileBuffers {
   rondo_task task{};
-  std::vector<void *> inputs, inputGrads, streams;
+  std::vector<void *> inputs, inputGrads, streams, saved;
 
   FileBuffers(const Contents &contents, double lossScale) {
     char *next = contents.first;
@@ -221,6 +221,7 @@ struct FileBuffers {
     task.inputs = inputs.data();
     task.input_grads = inputGrads.data();
     task.streams = streams.data();
+    task.saved = saved.data();
     task.loss_scale = lossScale;
   }
 
@@ -249,6 +250,8 @@ struct FileBuffers {
       task.data = static_cast<const int32_t *>(address);
     else if (space == "streams")
       put(streams, index, address);
+    else if (space == "saved")
+      put(saved, index, address);
     else if (space == "loss")
       task.loss = static_cast<float *>(address);
     else

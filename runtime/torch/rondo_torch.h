@@ -54,9 +54,12 @@ enum class Space : int32_t {
   /// The weights in the layer's dtype. Offsets are those of Weights times the
   /// dtype's bytes / 4.
   WeightsInDtype,
+  /// A named part of what F saves; `index` counts them.
+  Saved,
 };
 
-/// `offset` bytes from the start of a space; `index` counts inputs or streams.
+/// `offset` bytes from the start of a space; `index` counts inputs, streams or
+/// saved parts.
 struct Place {
   Space space;
   int32_t index;

@@ -74,6 +74,9 @@ char *Spaces::at(const Place &place) const {
   case Space::WeightsInDtype:
     base = buffers->weights_in_dtype;
     break;
+  case Space::Saved:
+    base = buffers->saved[place.index];
+    break;
   }
   // A graph writes only where its outputs and allocations lie.
   return static_cast<char *>(const_cast<void *>(base)) + place.offset;
