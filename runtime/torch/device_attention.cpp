@@ -70,9 +70,8 @@ void copyTensor(const Tensor &to, const Tensor &from) {
 class Rows {
 public:
   Rows(const Tensor &q, const Tensor &k, const Tensor &v)
-      : all{q.sizes[0], q.sizes[2], q.sizes[1], k.sizes[1],
-            q.sizes[3], q.dtype,    nullptr,    nullptr,
-            nullptr},
+      : all{q.sizes[0], q.sizes[2], q.sizes[1], k.sizes[1], q.sizes[3],
+            q.dtype,    nullptr,    nullptr,    nullptr},
         memory(floatsFor(all.samples * all.tokens * all.rowElements())) {
     all.qkv = reinterpret_cast<char *>(memory.floats());
     copyTensor(query(), q);
@@ -224,9 +223,8 @@ extern "C" {
 int32_t aoti_torch_cuda__scaled_dot_product_flash_attention_for_cpu(
     Tensor *q, Tensor *k, Tensor *v, double dropout, int32_t isCausal,
     Tensor **mask, double *scale, Tensor **out, Tensor **logSumExp) {
-  return attention(
-      unsupported(*q, *k, *v, dropout, isCausal, mask, scale),
-      [&] { return forward(q, k, v, out, logSumExp); });
+  return attention(unsupported(*q, *k, *v, dropout, isCausal, mask, scale),
+                   [&] { return forward(q, k, v, out, logSumExp); });
 }
 
 int32_t aoti_torch_cuda__scaled_dot_product_flash_attention_for_cpu_backward(

@@ -164,11 +164,11 @@ int recordOnHost(Graph &graph, const char *path) {
   void *model = nullptr;
   if (graph.create(&model, nullptr, 0) != 0)
     failToLoad(graph.name);
-  return record(graph.name, path, maxOutputs,
-                [&](std::vector<Tensor *> &inputs,
-                    std::vector<Tensor *> &outputs) {
-                  return graph.run(model, inputs.data(), outputs.data());
-                });
+  return record(
+      graph.name, path, maxOutputs,
+      [&](std::vector<Tensor *> &inputs, std::vector<Tensor *> &outputs) {
+        return graph.run(model, inputs.data(), outputs.data());
+      });
 }
 
 int recordWithoutDevice(const DeviceGraph &graph, const char *path,
@@ -177,16 +177,16 @@ int recordWithoutDevice(const DeviceGraph &graph, const char *path,
   if (graph.create(&container, 1, "cuda:0", nullptr) != 0)
     failToLoad(graph.name);
   NoDevice target;
-  return record(graph.name, path, numOutputs,
-                [&](std::vector<Tensor *> &inputs,
-                    std::vector<Tensor *> &outputs) {
-                  return runContainer(target, graph, container, inputs, outputs);
-                });
+  return record(
+      graph.name, path, numOutputs,
+      [&](std::vector<Tensor *> &inputs, std::vector<Tensor *> &outputs) {
+        return runContainer(target, graph, container, inputs, outputs);
+      });
 }
 
 /// The first of some graphs with this name. Throws Error if there is none.
-template <typename Named> Named &find(Named *const *all, int32_t count,
-                                      const std::string &name) {
+template <typename Named>
+Named &find(Named *const *all, int32_t count, const std::string &name) {
   for (int32_t g = 0; g < count; ++g)
     if (all[g]->name == name)
       return *all[g];

@@ -232,8 +232,7 @@ void aoti_torch_grad_mode_set_enabled(bool) {}
 
 int32_t aoti_torch_empty_strided(int64_t numDims, const int64_t *sizes,
                                  const int64_t *strides, int32_t dtype,
-                                 int32_t deviceType, int32_t,
-                                 Tensor **result) {
+                                 int32_t deviceType, int32_t, Tensor **result) {
   if (bytesOf(dtype) == 0 || numDims > maxDims)
     return fail("a graph allocates a tensor of a type or a number of "
                 "dimensions that Rondo does not know");

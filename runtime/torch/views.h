@@ -26,7 +26,8 @@ struct View {
 inline View viewOf(const Tensor &tensor, int64_t sample = 0) {
   const int32_t d = tensor.numDims - 2;
   const int64_t bytes = bytesOf(tensor.dtype);
-  char *data = tensor.data() + (d == 1 ? sample * tensor.strides[0] * bytes : 0);
+  char *data =
+      tensor.data() + (d == 1 ? sample * tensor.strides[0] * bytes : 0);
   return {data,
           bytes,
           tensor.sizes[d],

@@ -274,7 +274,7 @@ Gemms::Setup *Gemms::prepare(const Stream &stream, const Product &product,
   if (made->available)
     made->algo =
         isMeasured ? choose(stream, key, *made, product, workspace, candidates)
-                : candidates.front();
+                   : candidates.front();
   found = std::move(made);
   return found->available ? found.get() : nullptr;
 }
@@ -285,8 +285,8 @@ cublasStatus_t Gemms::enqueue(const Stream &stream, Setup &setup,
                               const GemmWorkspace &workspace) {
   const float add = product.c ? 1 : 0;
   setup.setPointers(product.bias, product.aux);
-  return cublasLtMatmul(handle, setup.desc, &product.alpha, product.b.data, setup.a,
-                        product.a.data, setup.b, &add,
+  return cublasLtMatmul(handle, setup.desc, &product.alpha, product.b.data,
+                        setup.a, product.a.data, setup.b, &add,
                         product.c ? product.c : product.d, setup.d, product.d,
                         setup.d, &algorithm, workspace.data,
                         static_cast<size_t>(workspace.bytes), stream.handle);

@@ -23,9 +23,8 @@ constexpr unsigned version = 12000;
 template <typename Function> Function *find(const char *name) {
   void *found = nullptr;
   cudaDriverEntryPointQueryResult result;
-  if (cudaGetDriverEntryPointByVersion(name, &found, version,
-                                       cudaEnableDefault, &result) !=
-          cudaSuccess ||
+  if (cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault,
+                                       &result) != cudaSuccess ||
       result != cudaDriverEntryPointSuccess)
     return nullptr;
   return reinterpret_cast<Function *>(found);
@@ -35,7 +34,7 @@ template <typename Function> Function *find(const char *name) {
 
 // Handles and addresses are 8 bytes, and enumerations 4.
 #define RONDO_DRIVER(name, parameters, arguments)                              \
-  __attribute__((visibility("hidden"))) int name parameters {                 \
+  __attribute__((visibility("hidden"))) int name parameters {                  \
     static auto *const function = find<int parameters>(#name);                 \
     return function ? function arguments : notFound;                           \
   }
@@ -71,8 +70,8 @@ RONDO_DRIVER(cuTensorMapEncodeTiled,
              (map, type, rank, address, sizes, strides, box, elementStrides,
               interleave, swizzle, promotion, fill))
 
-__attribute__((visibility("hidden"))) int
-cuGetErrorString(int error, const char **text) {
+__attribute__((visibility("hidden"))) int cuGetErrorString(int error,
+                                                           const char **text) {
   static auto *const function =
       find<int(int, const char **)>("cuGetErrorString");
   if (function)

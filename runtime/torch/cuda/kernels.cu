@@ -39,6 +39,8 @@ __global__ void copyKernel(Strided of, T *to, const T *from) {
 __global__ void scalarsKernel(DeviceScalars *scalars, float lossScale,
                               RandomKeys keys, int64_t iteration,
                               const int64_t *iterationOnDevice) {
+  if (threadIdx.x > 0)
+    return;
   scalars->lossScale = lossScale;
   scalars->randomKey =
       keys.of(iterationOnDevice ? *iterationOnDevice : iteration);
@@ -79,7 +81,7 @@ void copyStrided(const runtime::cuda::Stream &stream, const Tensor &to,
 void writeScalars(const runtime::cuda::Stream &stream, DeviceScalars *scalars,
                   float lossScale, const RandomKeys &keys, int64_t iteration,
                   const int64_t *iterationOnDevice) {
-  launch(stream, scalarsKernel, dim3(1), dim3(1), 0, scalars, lossScale, keys,
+  launch(stream, scalarsKernel, dim3(1), dim3(32), 0, scalars, lossScale, keys,
          iteration, iterationOnDevice);
 }
 

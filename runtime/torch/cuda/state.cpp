@@ -63,8 +63,8 @@ static std::shared_ptr<RankGraphs> graphsOf(int32_t rank, int32_t device) {
                  [&] { return std::make_shared<RankGraphs>(device); });
 }
 
-static std::shared_ptr<const cuda::DeviceMemory>
-constantsOf(const Task &task, int32_t device) {
+static std::shared_ptr<const cuda::DeviceMemory> constantsOf(const Task &task,
+                                                             int32_t device) {
   if (task.constantBytes == 0)
     return nullptr;
   using Memory = const cuda::DeviceMemory;
@@ -100,10 +100,10 @@ static void checkCapability(const DeviceBody &body, int32_t device) {
   const bool isSameMajor = major == body.capability / 10;
   if (found >= body.capability && (isSameMajor || body.hasPtx))
     return;
-  throw runtime::Error("its graphs are compiled for GPUs of compute capability " +
-                       nameOf(body.capability) + ", and GPU " +
-                       std::to_string(device) + " has " + nameOf(found) +
-                       ": export the model for that");
+  throw runtime::Error(
+      "its graphs are compiled for GPUs of compute capability " +
+      nameOf(body.capability) + ", and GPU " + std::to_string(device) +
+      " has " + nameOf(found) + ": export the model for that");
 }
 
 static void checkDtype(const DeviceBody &body, const rondo_layer &layer) {

@@ -24,8 +24,7 @@ void CudaTarget::copy(char *to, const char *from, int64_t bytes) {
 }
 
 void CudaTarget::clear(char *to, int64_t bytes) {
-  RONDO_CUDA(
-      cudaMemsetAsync(to, 0, static_cast<size_t>(bytes), own.handle));
+  RONDO_CUDA(cudaMemsetAsync(to, 0, static_cast<size_t>(bytes), own.handle));
 }
 
 int32_t CudaTarget::run(const Task &task, std::vector<Tensor *> &inputs,
@@ -77,14 +76,14 @@ void CudaTarget::multiply(const MatrixProduct &of) {
   auto address = [](const char *data) {
     return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
   };
-  product.alignment = alignmentOf(
-      {address(of.a.data), address(of.b.data), address(of.d), address(of.bias),
-       of.a.sampleStride * bytes, of.b.sampleStride * bytes,
-       of.sampleStride * resultBytes});
+  product.alignment =
+      alignmentOf({address(of.a.data), address(of.b.data), address(of.d),
+                   address(of.bias), of.a.sampleStride * bytes,
+                   of.b.sampleStride * bytes, of.sampleStride * resultBytes});
   layer.graphs->gemms.multiply(
       own, product,
-      cuda::workspaceIn(of.scratch, of.scratchBytes -
-                                        cuda::gemmRegionBytes(0)));
+      cuda::workspaceIn(of.scratch,
+                        of.scratchBytes - cuda::gemmRegionBytes(0)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -126,9 +125,8 @@ void CudaTarget::attendBackward(const PackedAttention &of, const char *outGrad,
   withType(of, [&](auto *qkv, auto *out) {
     using T = std::remove_pointer_t<decltype(out)>;
     cuda::attentionInputGrad(own, shapeOf(of), qkv, out,
-                             reinterpret_cast<const T *>(outGrad),
-                             of.logSumExp, reinterpret_cast<T *>(queryGrad),
-                             rowDots);
+                             reinterpret_cast<const T *>(outGrad), of.logSumExp,
+                             reinterpret_cast<T *>(queryGrad), rowDots);
   });
 }
 

@@ -10,12 +10,12 @@ extern "C" {
       double, int32_t, rondo::torch::Tensor **, double *,                      \
       rondo::torch::Tensor **, rondo::torch::Tensor **);                       \
   int32_t                                                                      \
-      aoti_torch_##target##__scaled_dot_product_flash_attention_for_cpu_backward( \
-          rondo::torch::Tensor *, rondo::torch::Tensor *,                      \
-          rondo::torch::Tensor *, rondo::torch::Tensor *,                      \
-          rondo::torch::Tensor *, rondo::torch::Tensor *, double, int32_t,     \
-          rondo::torch::Tensor **, double *, rondo::torch::Tensor **,          \
-          rondo::torch::Tensor **, rondo::torch::Tensor **)
+  aoti_torch_##target##__scaled_dot_product_flash_attention_for_cpu_backward(  \
+      rondo::torch::Tensor *, rondo::torch::Tensor *, rondo::torch::Tensor *,  \
+      rondo::torch::Tensor *, rondo::torch::Tensor *, rondo::torch::Tensor *,  \
+      double, int32_t, rondo::torch::Tensor **, double *,                      \
+      rondo::torch::Tensor **, rondo::torch::Tensor **,                        \
+      rondo::torch::Tensor **)
 RONDO_ATTENTION(cpu);
 RONDO_ATTENTION(cuda);
 }
@@ -83,8 +83,7 @@ private:
                             cudaMemcpyDeviceToHost));
       return elements(memory, of);
     };
-    return of.dtype == int32_t(ScalarType::Float32) ? read(0.0f)
-                                                    : read(Bf16());
+    return of.dtype == int32_t(ScalarType::Float32) ? read(0.0f) : read(Bf16());
   }
 };
 using Types = testing::Types<float, Bf16>;
@@ -167,13 +166,14 @@ TEST_F(TorchAttentions, AreRefusedInWords) {
       k(2, fewer, stridesOf(fewer, true));
   auto faultOf = [&](const Held<float> &keys, double dropout, int32_t isCausal,
                      double *scale) {
-    EXPECT_EQ(run([&] {
-      Tensor onQ = q.tensor(), onK = keys.tensor(), *made[2];
-      return aoti_torch_cuda__scaled_dot_product_flash_attention_for_cpu(
-          &onQ, &onK, &onK, dropout, isCausal, nullptr, scale, &made[0],
-          &made[1]);
-    }),
-              1);
+    EXPECT_EQ(
+        run([&] {
+          Tensor onQ = q.tensor(), onK = keys.tensor(), *made[2];
+          return aoti_torch_cuda__scaled_dot_product_flash_attention_for_cpu(
+              &onQ, &onK, &onK, dropout, isCausal, nullptr, scale, &made[0],
+              &made[1]);
+        }),
+        1);
     return torch::lastFault();
   };
   double scale = 1;

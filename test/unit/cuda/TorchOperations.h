@@ -56,8 +56,8 @@ template <typename T> struct Held {
     Tensor result{};
     result.storage = reinterpret_cast<char *>(device.get());
     result.offset = first;
-    result.dtype = int32_t(sizeof(T) == 2 ? ScalarType::BFloat16
-                                          : ScalarType::Float32);
+    result.dtype =
+        int32_t(sizeof(T) == 2 ? ScalarType::BFloat16 : ScalarType::Float32);
     result.numDims = int32_t(sizes.size());
     std::copy(sizes.begin(), sizes.end(), result.sizes);
     std::copy(strides.begin(), strides.end(), result.strides);

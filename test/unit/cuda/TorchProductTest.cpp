@@ -24,10 +24,9 @@ TYPED_TEST_SUITE(TorchProduct, Types);
 
 /// alpha a b + what `before` has.
 template <typename T, typename Out>
-std::vector<double> expected(const Held<T> &a, const Held<T> &b,
-                             const Held<Out> &out, double alpha,
-                             const std::function<double(int64_t, int64_t,
-                                                        int64_t)> &before) {
+std::vector<double>
+expected(const Held<T> &a, const Held<T> &b, const Held<Out> &out, double alpha,
+         const std::function<double(int64_t, int64_t, int64_t)> &before) {
   std::vector<double> result = doubles(out.host);
   const size_t d = out.sizes.size() - 2;
   for (int64_t s = 0; s < (d == 1 ? out.sizes[0] : 1); ++s)
@@ -142,9 +141,10 @@ TEST_F(TorchProducts, AreRefusedInWords) {
   const Held<Bf16> narrow(1, {2, 4}, {4, 1});
   auto faultOf = [&](const Tensor &left, const Tensor &to, double beta) {
     EXPECT_EQ(run([&] {
-      Tensor onA = left, onB = b.tensor(), onOut = to;
-      return aoti_torch_cuda_addmm_out(&onOut, &onOut, &onA, &onB, beta, 1);
-    }),
+                Tensor onA = left, onB = b.tensor(), onOut = to;
+                return aoti_torch_cuda_addmm_out(&onOut, &onOut, &onA, &onB,
+                                                 beta, 1);
+              }),
               1);
     return lastFault();
   };
