@@ -208,6 +208,24 @@ def Pipe_StreamAttr : Pipe_StructAttr<"Stream", "data"> {
       Pipe_MaybeNumber:$ignored);
 }
 
+def Pipe_SavedPartAttr : Pipe_StructAttr<"SavedPart", "part"> {
+  let summary = "a named part of what F of a custom layer saves";
+  let description = [{
+    The body gets an address for each part. `bytes` is a number, or one for each
+    of the layer's `samples`. A part is kept until the last task that reads it
+    ends: with `read_by = input_grad` that is I, otherwise W. I neither reads nor
+    writes a part with `read_by = weight_grad`. Names begin with a letter or `_`
+    and have letters, digits, `_`, `.`, `-` and `$`.
+
+    ```mlir
+    part<name = "attn.qkv", bytes = 6144>
+    part<name = "statistics", bytes = [64, 128], read_by = input_grad>
+    ```
+  }];
+  let parameters = (ins Pipe_Text:$name, Pipe_Sizes:$bytes,
+      Pipe_WordOrElse<Pipe_ReadBy, "::rondo::pipe::ReadBy::Both">:$read_by);
+}
+
 def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     [DeclareAttrInterfaceMethods<Pipe_LayerBodyAttrInterface>]> {
   let summary = "what a layer states whose body is in a library";
@@ -242,6 +260,10 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
            saved_for_weight_grad_bytes = [1280, 2560, 5120], output_bytes = [512, 1024, 2048]>
     ```
 
+    `saved` lists named parts of what F saves, in place of
+    `saved_for_input_grad_bytes` and `saved_for_weight_grad_bytes`. A plan may let
+    each of them leave its device.
+
     With `documents = true` its body takes rows of documents, of plans that list
     them: all sizes but those of the weights are then in proportion to tokens.
 
@@ -263,7 +285,8 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
       Pipe_SizesParameter:$forward_flops, Pipe_SizesParameter:$input_grad_flops,
       Pipe_SizesParameter:$weight_grad_flops,
       Pipe_StreamsParameter:$streams, Pipe_OrElse<"0">:$tensors,
-      Pipe_OrElse<"0">:$frozen_weight_bytes, Pipe_BoolParameter:$documents);
+      Pipe_OrElse<"0">:$frozen_weight_bytes, Pipe_BoolParameter:$documents,
+      Pipe_PartsParameter:$saved);
   let extraClassDeclaration = fieldsDeclaration # [{
     /// Lists by size, in the order of verification and of CustomSizes.
     std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 10>

@@ -36,6 +36,13 @@ def Pipe_StreamType : Pipe_Enum<"StreamType", "the type of a stream's numbers", 
   I32EnumAttrCase<"Uint8", 2, "uint8">
 ]>;
 
+/// The same order as rondo::runtime::ReadBy.
+def Pipe_ReadBy : Pipe_Enum<"ReadBy", "the tasks that read a part of what F saves", [
+  I32EnumAttrCase<"Both", 0, "both">,
+  I32EnumAttrCase<"InputGrad", 1, "input_grad">,
+  I32EnumAttrCase<"WeightGrad", 2, "weight_grad">
+]>;
+
 /// The same order as rondo::runtime::Target.
 def Pipe_Target : Pipe_Enum<"Target", "what an executable runs on", [
   I32EnumAttrCase<"Cpu", 0, "cpu">,

@@ -149,7 +149,7 @@ static void addEdges(const Executable &exe, const ProgramDesc &program,
 /// The task that needs what the copies of a stage bring back.
 static LoadBefore loadBefore(const ProgramDesc &program,
                              const StageDesc &stage) {
-  uint32_t parts = 0;
+  uint64_t parts = 0;
   for (int32_t l = 0; l < stage.numLayers; ++l)
     parts |= program.layers[stage.firstLayer + l].offloads;
   return parts & checkpointLeaves        ? LoadBefore::Recompute

@@ -67,8 +67,23 @@ struct LayerFlops {
   int64_t forward, inputGrad, weightGrad;
 };
 
-/// A custom layer states its sizes for no more numbers of samples.
-inline constexpr int32_t maxLayerSizes = 16;
+/// A custom layer states its sizes for no more numbers of samples, and has no
+/// more named parts of what F saves.
+inline constexpr int32_t maxLayerSizes = 16, maxLayerParts = 32;
+
+/// The tasks that read a part of what F saves.
+enum class ReadBy : uint8_t { Both, InputGrad, WeightGrad };
+
+/// A named part of what F of a custom layer saves.
+struct SavedPart {
+  const char *name;
+  ReadBy readBy;
+  int64_t bytes;
+  /// Bytes for each of CustomDesc::sizes; one number for all if `numBytes`
+  /// is 1.
+  int32_t numBytes;
+  const int64_t *bytesBySize;
+};
 
 /// Bytes and operations of a custom layer for micro-batches of `samples`
 /// samples.
@@ -113,6 +128,9 @@ struct CustomDesc {
   /// Whether its body takes rows of documents. All sizes but those of the
   /// weights are then in proportion to the tokens.
   bool takesDocuments = false;
+  /// Parts of what F saves; none: it has two, one for I and one for W.
+  int32_t numParts = 0;
+  SavedPart parts[maxLayerParts] = {};
 };
 
 /// Slower rotations for positions beyond those of the first training, as
@@ -174,7 +192,7 @@ struct LayerDesc {
   int64_t inputGradKeepsBytes = 0;
   /// The parts of what F saves that copies may move to the host
   /// (model/saved_parts.h).
-  uint32_t offloads = 0;
+  uint64_t offloads = 0;
   /// Tokens of a micro-batch that is one row of documents, each of at most
   /// `sequence` tokens (model/documents.h). 0: it has `batch` samples of
   /// `sequence` tokens.

@@ -55,6 +55,15 @@ constexpr int64_t streamOffset(const LayerDesc &layer, int32_t stream) {
 
 inline LayerSizes customSizes(const LayerDesc &layer) {
   LayerSizes sizes = syntheticSizes(layer);
+  if (layer.custom.numParts > 0) {
+    const ListedParts parts(layer);
+    sizes.awayForInputGrad = parts.forInputGrad.goes.size();
+    sizes.savedForInputGrad =
+        sizes.awayForInputGrad + parts.forInputGrad.stays.size();
+    sizes.awayForWeightGrad = parts.forWeightGrad.goes.size();
+    sizes.savedForWeightGrad =
+        sizes.awayForWeightGrad + parts.forWeightGrad.stays.size();
+  }
   sizes.gradients = alignedBytes(layer.weightBytes - layer.custom.frozenBytes);
   if (layer.target == Target::Cuda)
     sizes.weights = cuda::weightBytes(layer, sizes.weights / 4);

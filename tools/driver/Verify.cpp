@@ -134,8 +134,8 @@ std::string whatLeaves(pipe::PlanOp plan, pipe::StageOp stage) {
                       mlir::FlatSymbolRefAttr::get(layer.getSymNameAttr())))
       continue;
     const std::string name = "@" + layer.getSymName().str();
-    const uint32_t parts = pipe::offloadedParts(stage, layer);
-    for (const std::string &part : pipe::namesOfParts(parts))
+    const uint64_t parts = pipe::offloadedParts(stage, layer);
+    for (const std::string &part : pipe::namesOfParts(layer, parts))
       names.push_back(part.empty() ? name : name + "." + part);
     if (names.empty() && pipe::areCheckpoints(parts))
       names.push_back("checkpoints");
