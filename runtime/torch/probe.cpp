@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/error.h"
+#include "runtime/torch/probe.h"
 #include "runtime/torch/target.h"
 
 #include <algorithm>
@@ -81,6 +81,10 @@ public:
   Contents(const Contents &) = delete;
   Contents &operator=(const Contents &) = delete;
   ~Contents() { munmap(memory, bytes); }
+
+  int64_t bytesOfBuffers() const {
+    return std::max<int64_t>(static_cast<char *>(memory) + bytes - first, 0);
+  }
 
 private:
   void *memory;
@@ -193,21 +197,13 @@ Named &find(Named *const *all, int32_t count, const std::string &name) {
   throw runtime::Error("there is no graph '" + name + "'");
 }
 
-/// The exit code of a probe, which prints its error.
-template <typename Body> int exitCodeOf(const Body &body) try {
-  return body();
-} catch (const std::exception &error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
-}
-
 /// The buffers of a task in a file's contents.
 struct FileBuffers {
   rondo_task task{};
   std::vector<void *> inputs, inputGrads, streams, saved;
 
-  FileBuffers(const Contents &contents, double lossScale) {
-    char *next = contents.first;
+  /// The contents begin at `next`.
+  FileBuffers(const Contents &contents, char *next, double lossScale) {
     for (const std::string &line : contents.lines) {
       std::istringstream words(line);
       std::string space;
@@ -228,6 +224,8 @@ struct FileBuffers {
   void place(const std::string &space, int32_t index, void *address) {
     if (space == "weights")
       task.weights = task.weights_in_dtype = task.running_weights = address;
+    else if (space == "weights_in_dtype")
+      task.weights_in_dtype = address;
     else if (space == "gradients")
       task.gradients = address;
     else if (space == "saved_for_input_grad")
@@ -264,49 +262,67 @@ struct FileBuffers {
   }
 };
 
-void runOrThrow(const Task &task, const rondo_layer &layer,
-                const rondo_task &buffers) {
-  if (const char *what = runTask(task, layer, buffers))
-    throw runtime::Error(what);
-}
+/// Runs tasks in the calling thread, on the contents themselves.
+class HostRunner : public TaskRunner {
+public:
+  char *take(char *contents, int64_t) override { return contents; }
+  const char *run(const Task &task, const rondo_layer &layer,
+                  rondo_task &buffers) override {
+    return runTask(task, layer, buffers);
+  }
+  void giveBack() override {}
+};
 
-int run(const Task &task, const rondo_layer &layer, const char *path,
-        double lossScale, int64_t times) {
+int run(TaskRunner &runner, const Task &task, const rondo_layer &layer,
+        const char *path, double lossScale, int64_t times) {
   const Contents contents(path, /*isShared=*/times == 0);
-  FileBuffers buffers(contents, lossScale);
+  FileBuffers buffers(contents,
+                      runner.take(contents.first, contents.bytesOfBuffers()),
+                      lossScale);
+  auto runOnce = [&] {
+    if (const char *what = runner.run(task, layer, buffers.task))
+      throw runtime::Error(what);
+  };
   if (times == 0)
-    runOrThrow(task, layer, buffers.task);
+    runOnce();
   std::chrono::nanoseconds all{};
   for (int64_t t = 0; t < times && (t < minTimes || all < enough); ++t) {
     const auto start = std::chrono::steady_clock::now();
-    runOrThrow(task, layer, buffers.task);
+    runOnce();
     const std::chrono::nanoseconds took =
         std::chrono::steady_clock::now() - start;
     all += took;
     std::printf("%lld\n", static_cast<long long>(took.count()));
   }
+  runner.giveBack();
   return 0;
 }
 
 } // namespace
 
+int probeTasks(int argc, char **argv, TaskRunner &runner, const Probed *tasks,
+               int32_t numTasks, const rondo_layer &layer) {
+  const std::string mode = argc > 1 ? argv[1] : "";
+  if ((mode == "run" && argc == 6) || (mode == "time" && argc == 7)) {
+    for (int32_t t = 0; t < numTasks; ++t)
+      if (std::string(tasks[t].body) == argv[2] &&
+          std::string(tasks[t].kind) == argv[3])
+        return run(runner, *tasks[t].task, layer, argv[4], std::stod(argv[5]),
+                   mode == "time" ? std::stoll(argv[6]) : 0);
+    throw runtime::Error("there is no task " + std::string(argv[3]) +
+                         " of body '" + argv[2] + "'");
+  }
+  throw runtime::Error("usage: record GRAPH FILE | run BODY F|I|W FILE SCALE | "
+                       "time BODY F|I|W FILE SCALE N");
+}
+
 int probe(int argc, char **argv, Graph *const *graphs, int32_t numGraphs,
           const Probed *tasks, int32_t numTasks, const rondo_layer &layer) {
   return exitCodeOf([&] {
-    const std::string mode = argc > 1 ? argv[1] : "";
-    if (mode == "record" && argc == 4)
+    if (argc == 4 && std::string(argv[1]) == "record")
       return recordOnHost(find(graphs, numGraphs, argv[2]), argv[3]);
-    if ((mode == "run" && argc == 6) || (mode == "time" && argc == 7)) {
-      for (int32_t t = 0; t < numTasks; ++t)
-        if (std::string(tasks[t].body) == argv[2] &&
-            std::string(tasks[t].kind) == argv[3])
-          return run(*tasks[t].task, layer, argv[4], std::stod(argv[5]),
-                     mode == "time" ? std::stoll(argv[6]) : 0);
-      throw runtime::Error("there is no task " + std::string(argv[3]) +
-                           " of body '" + argv[2] + "'");
-    }
-    throw runtime::Error("usage: record GRAPH FILE | run BODY F|I|W FILE SCALE "
-                         "| time BODY F|I|W FILE SCALE N");
+    HostRunner runner;
+    return probeTasks(argc, argv, runner, tasks, numTasks, layer);
   });
 }
 

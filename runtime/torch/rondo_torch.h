@@ -209,6 +209,11 @@ int probe(int argc, char **argv, Graph *const *graphs, int32_t numGraphs,
 int probeWithoutDevice(int argc, char **argv, const DeviceGraph *const *graphs,
                        int32_t numGraphs);
 
+/// Runs tasks on GPU 0, like `run` and `time` of probe(). Of `body` only the
+/// type and the GPUs matter. In librondo_cuda.a.
+int probeOnDevice(int argc, char **argv, const Probed *tasks, int32_t numTasks,
+                  const DeviceBody &body, const rondo_layer &layer);
+
 } // namespace rondo::torch
 
 #endif // RONDO_TORCH_H
