@@ -95,19 +95,19 @@ def compile_tasks(tasks: Sequence[Task], cache: Path, target: Target) -> None:
 
 def _generate(task: Task, target: Target) -> tuple[Path, dict[str, Any], list[Path]]:
     assert task.module is not None
-    examples = _examples(task)
+    given = examples(task)
     in_place = task.kind not in ("W", "B")
     if target.is_cuda:
         try:
             return private_cuda.generate(
-                task.module, examples, in_place, target.capability
+                task.module, given, in_place, target.capability
             )
         except private_cuda.AtomicSums as error:
             raise Refusal(
                 f"{task.kind} of a layer adds by atomics in kernel '{error}': their order, "
                 "and so the bits, would differ from run to run; use another operation"
             ) from None
-    return private.generate(task.module, examples, in_place)
+    return private.generate(task.module, given, in_place)
 
 
 def _key(task: Task, target: Target) -> str:
@@ -123,7 +123,7 @@ def _key(task: Task, target: Target) -> str:
     return hashlib.sha256("\n".join(described).encode()).hexdigest()[:16]
 
 
-def _examples(task: Task) -> list[torch.Tensor]:
+def examples(task: Task) -> list[torch.Tensor]:
     found = []
     for placed in task.inputs:
         # Integers are indices, mostly; 0 is always one.

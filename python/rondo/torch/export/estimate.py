@@ -8,7 +8,9 @@ import math
 import torch
 from torch.fx import Node
 
+from . import private
 from .attention import BACKWARD, FORWARD
+from .compile import examples
 from .gpus import GPUS
 from .target import Target
 from .tasks import Task
@@ -23,6 +25,8 @@ def estimated_ns(task: Task, target: Target) -> int:
     the graph read and write at its bandwidth, both of the data sheet."""
     gpu = GPUS[target.capability]
     rate = gpu.tensor_tflops if target.has_copies else gpu.fp32_tflops
+    if task.module is not None:
+        private.add_shapes(task.module, examples(task))
     flops = 0
     moved = sum(p.nbytes for p in (*task.inputs, *task.outputs))
     for node in task.module.graph.nodes if task.module is not None else ():

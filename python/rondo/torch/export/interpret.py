@@ -13,7 +13,7 @@ from .check import Buffers, Runner
 from .estimate import estimated_ns
 from .layer import Layer
 from .library import PROBED
-from .tasks import Body, Place, Task
+from .tasks import Body, Place, Placed, Region, Task
 
 _aten = torch.ops.aten
 
@@ -27,6 +27,10 @@ class GraphRunner(Runner):
         self.tasks = {task.kind: task for task in body.tasks}
         # It has no other places.
         self.tasks["W_copied"] = self.tasks["W"]
+        self.constants: dict[Place, torch.Tensor] = {}
+        region = Region("constants")
+        for tensor in body.constants:
+            self.constants[region.add(tensor.nbytes)] = tensor
 
     def run(self, buffers: Buffers, kind: str, loss_scale: float) -> None:
         task = self.tasks[kind]
@@ -44,12 +48,14 @@ class GraphRunner(Runner):
                 source = buffers.values[copy.source.space, copy.source.index]
                 to[: copy.nbytes].copy_(source[copy.source.offset :][: copy.nbytes])
 
-    def _read(self, buffers: Buffers, placed: Any, loss_scale: float) -> torch.Tensor:
+    def _read(self, buffers: Buffers, placed: Placed, loss_scale: float) -> torch.Tensor:
         space = placed.place.space
         if space == "loss_scale":
             return torch.tensor(loss_scale)
         if space == "random_key":
             return random_numbers.key(PROBED, 0, 0, 0)
+        if space == "constants":
+            return self.constants[placed.place]
         return buffers.get_placed(placed)
 
     def measure(self, buffers: Buffers, kind: str) -> int:

@@ -188,9 +188,23 @@ def _chain(
             layer.loss_fn, layer.targets = loss_fn, data.targets
             layer.streams = data.target_streams
         else:
-            outputs.append(layer.run())
+            outputs.append(_run(layer))
         chain.append(layer)
     return chain, sources
+
+
+def _run(layer: Layer) -> list[torch.Tensor]:
+    try:
+        return layer.run()
+    except RuntimeError as error:
+        if not layer.target.has_copies or isinstance(error, Refusal):
+            raise
+        raise Refusal(
+            f"layer '{layer.name}' does not run with weights and inputs in bf16: "
+            f"{str(error).splitlines()[0]}; buffers stay in fp32, so convert them where "
+            "they are used, as in self.cos.to(x.dtype), or export with "
+            "dtype=torch.float32"
+        ) from None
 
 
 def _refuse_shared_buffers(chain: Sequence[Layer]) -> None:
