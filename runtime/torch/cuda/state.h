@@ -63,6 +63,7 @@ public:
   void attend(const PackedAttention &attention) override;
   void attendBackward(const PackedAttention &attention, const char *outGrad,
                       char *queryGrad, float *rowDots) override;
+  void addRows(const RowSums &sums) override;
   void copyElements(const Tensor &to, const Tensor &from,
                     const int64_t *strides) override;
 

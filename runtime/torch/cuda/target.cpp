@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/torch/cuda/kernels.h"
 #include "runtime/torch/cuda/state.h"
 
@@ -128,6 +129,24 @@ void CudaTarget::attendBackward(const PackedAttention &of, const char *outGrad,
                              reinterpret_cast<const T *>(outGrad), of.logSumExp,
                              reinterpret_cast<T *>(queryGrad), rowDots);
   });
+}
+
+void CudaTarget::addRows(const RowSums &of) {
+  const auto *indices = reinterpret_cast<const int32_t *>(of.indices);
+  if (of.indexType == int32_t(ScalarType::Int64)) {
+    narrowIndices(own, of.rows, reinterpret_cast<const int64_t *>(of.indices),
+                  of.narrow);
+    indices = of.narrow;
+  }
+  const cuda::Documents one(1, static_cast<int>(of.rows));
+  auto add = [&](auto *rows) {
+    cuda::embeddingWeightGrad(own, one, 0, of.columns, indices, rows, of.sums,
+                              nullptr);
+  };
+  if (of.rowType == int32_t(ScalarType::BFloat16))
+    add(reinterpret_cast<const __nv_bfloat16 *>(of.values));
+  else
+    add(reinterpret_cast<const float *>(of.values));
 }
 
 //===----------------------------------------------------------------------===//
