@@ -6,6 +6,7 @@
 #include "runtime/torch/cuda/kernels.h"
 #include "runtime/torch/cuda/state.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <type_traits>
@@ -16,7 +17,10 @@ namespace cuda = runtime::cuda;
 
 CudaTarget::CudaTarget(DeviceLayer &layer, void *stream) : layer(layer) {
   own.handle = static_cast<cudaStream_t>(stream);
-  own.gemms = &layer.graphs->gemms;
+  if (cuda::customStream && cuda::customStream->handle == own.handle)
+    own = *cuda::customStream;
+  else
+    own.gemms = &layer.graphs->gemms();
 }
 
 void CudaTarget::copy(char *to, const char *from, int64_t bytes) {
@@ -81,14 +85,14 @@ void CudaTarget::multiply(const MatrixProduct &of) {
       alignmentOf({address(of.a.data), address(of.b.data), address(of.d),
                    address(of.bias), of.a.sampleStride * bytes,
                    of.b.sampleStride * bytes, of.sampleStride * resultBytes});
-  layer.graphs->gemms.multiply(
+  own.gemms->multiply(
       own, product,
       cuda::workspaceIn(of.scratch,
                         of.scratchBytes - cuda::gemmRegionBytes(0)));
 }
 
 //===----------------------------------------------------------------------===//
-// Attention, by Rondo's own kernels.
+// Attention: cuDNN's, or by Rondo's own kernels.
 //===----------------------------------------------------------------------===//
 
 static cuda::AttentionShape shapeOf(const PackedAttention &of) {
@@ -155,11 +159,14 @@ void CudaTarget::addRows(const RowSums &of) {
 
 /// Whether a task reads scalars.
 static bool readsScalars(const Task &task) {
-  for (int32_t i = 0; i < task.numInputs; ++i)
-    if (const Space space = task.inputs[i].place.space;
-        space == Space::LossScale || space == Space::RandomKey)
-      return true;
-  return false;
+  auto isScalar = [](const Place &place) {
+    return place.space == Space::LossScale || place.space == Space::RandomKey;
+  };
+  return std::any_of(
+             task.inputs, task.inputs + task.numInputs,
+             [&](const Value &value) { return isScalar(value.place); }) ||
+         std::any_of(task.copies, task.copies + task.numCopies,
+                     [&](const Copy &copy) { return isScalar(copy.from); });
 }
 
 const char *runTaskOnDevice(const Task &task, const rondo_layer &layer,

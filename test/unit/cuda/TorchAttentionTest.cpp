@@ -4,18 +4,18 @@
 #include "TorchOperations.h"
 
 extern "C" {
-#define RONDO_ATTENTION(target)                                                   \
-  int32_t aoti_torch_##target##__scaled_dot_product_flash_attention_for_cpu(      \
-      rondo::torch::Tensor *, rondo::torch::Tensor *, rondo::torch::Tensor *,     \
-      double, int32_t, rondo::torch::Tensor **, double *,                         \
-      rondo::torch::Tensor **, rondo::torch::Tensor **);                          \
-  int32_t                                                                         \
-      aoti_torch_##target##__scaled_dot_product_flash_attention_for_cpu_backward( \
-          rondo::torch::Tensor *, rondo::torch::Tensor *,                         \
-          rondo::torch::Tensor *, rondo::torch::Tensor *,                         \
-          rondo::torch::Tensor *, rondo::torch::Tensor *, double, int32_t,        \
-          rondo::torch::Tensor **, double *, rondo::torch::Tensor **,             \
-          rondo::torch::Tensor **, rondo::torch::Tensor **)
+#define RONDO_ATTENTION(target)                                                \
+  int32_t aoti_torch_##target##__scaled_dot_product_flash_attention_for_cpu(   \
+      rondo::torch::Tensor *, rondo::torch::Tensor *, rondo::torch::Tensor *,  \
+      double, int32_t, rondo::torch::Tensor **, double *,                      \
+      rondo::torch::Tensor **, rondo::torch::Tensor **);                       \
+  int32_t                                                                      \
+  aoti_torch_##target##__scaled_dot_product_flash_attention_for_cpu_backward(  \
+      rondo::torch::Tensor *, rondo::torch::Tensor *, rondo::torch::Tensor *,  \
+      rondo::torch::Tensor *, rondo::torch::Tensor *, rondo::torch::Tensor *,  \
+      double, int32_t, rondo::torch::Tensor **, double *,                      \
+      rondo::torch::Tensor **, rondo::torch::Tensor **,                        \
+      rondo::torch::Tensor **)
 RONDO_ATTENTION(cpu);
 RONDO_ATTENTION(cuda);
 }
