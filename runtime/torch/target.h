@@ -81,6 +81,17 @@ struct PackedAttention {
   int64_t rowElements() const { return (heads + 2 * kvHeads) * width; }
 };
 
+/// sums[indices[i]] += values[i], rows of as many columns, in the order of the
+/// indices.
+struct RowSums {
+  int64_t rows, columns;
+  int32_t rowType, indexType;
+  const char *values, *indices;
+  /// [rows], for indices of 8 bytes.
+  int32_t *narrow;
+  float *sums;
+};
+
 /// A GPU, or what takes its place. The operations of graphs for GPUs call it.
 class DeviceTarget : public Target {
 public:
@@ -96,6 +107,7 @@ public:
   virtual void attendBackward(const PackedAttention &attention,
                               const char *outGrad, char *queryGrad,
                               float *rowDots) = 0;
+  virtual void addRows(const RowSums &sums) = 0;
   /// to = from, element by element. Both have the type and the sizes of `to`;
   /// `strides` are those of `from`, 0 where it repeats.
   virtual void copyElements(const Tensor &to, const Tensor &from,
@@ -117,6 +129,7 @@ public:
   void attend(const PackedAttention &) override {}
   void attendBackward(const PackedAttention &, const char *, char *,
                       float *) override {}
+  void addRows(const RowSums &) override {}
   void copyElements(const Tensor &, const Tensor &, const int64_t *) override {}
 };
 

@@ -20,11 +20,16 @@ using emulation::DriverKernel;
 constexpr int invalidValue = 1, invalidImage = 200, notFound = 500,
               captureUnsupported = 900;
 
+using Kernels = std::map<std::string, DriverKernel>;
+
 std::mutex mutex;
-std::map<const void *, std::map<std::string, DriverKernel>> images;
 int numModules = 0;
 
-using Kernels = std::map<std::string, DriverKernel>;
+/// By image. Programs add theirs before main().
+std::map<const void *, Kernels> &images() {
+  static std::map<const void *, Kernels> all;
+  return all;
+}
 
 /// What a module must not be loaded in.
 bool isCapturing() {
@@ -42,8 +47,8 @@ int moduleLoadData(void **module, const void *image) {
   if (isCapturing())
     return captureUnsupported;
   const std::lock_guard<std::mutex> lock(mutex);
-  auto found = images.find(image);
-  if (found == images.end())
+  auto found = images().find(image);
+  if (found == images().end())
     return invalidImage;
   *module = &found->second;
   ++numModules;
@@ -95,7 +100,7 @@ int getErrorString(int error, const char **text) {
 void emulation::setDriverKernel(const void *image, const char *name,
                                 DriverKernel kernel) {
   const std::lock_guard<std::mutex> lock(mutex);
-  images[image][name] = std::move(kernel);
+  images()[image][name] = std::move(kernel);
 }
 
 int emulation::loadedModules() {

@@ -36,6 +36,13 @@ __global__ void copyKernel(Strided of, T *to, const T *from) {
   to[toPlace] = from[fromPlace];
 }
 
+__global__ void narrowKernel(int64_t count, const int64_t *indices,
+                             int32_t *narrow) {
+  const int64_t i = int64_t(blockIdx.x) * threadsOfCopy + threadIdx.x;
+  if (i < count)
+    narrow[i] = static_cast<int32_t>(indices[i]);
+}
+
 __global__ void scalarsKernel(DeviceScalars *scalars, float lossScale,
                               RandomKeys keys, int64_t iteration,
                               const int64_t *iterationOnDevice) {
@@ -76,6 +83,12 @@ void copyStrided(const runtime::cuda::Stream &stream, const Tensor &to,
   default:
     return copyAs<uint64_t>(stream, of, to, from);
   }
+}
+
+void narrowIndices(const runtime::cuda::Stream &stream, int64_t count,
+                   const int64_t *indices, int32_t *narrow) {
+  launch(stream, narrowKernel, dim3(blocksFor(count, threadsOfCopy)),
+         dim3(threadsOfCopy), 0, count, indices, narrow);
 }
 
 void writeScalars(const runtime::cuda::Stream &stream, DeviceScalars *scalars,

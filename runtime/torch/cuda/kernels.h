@@ -14,6 +14,10 @@ namespace rondo::torch {
 void copyStrided(const runtime::cuda::Stream &stream, const Tensor &to,
                  const Tensor &from, const int64_t *strides);
 
+/// Indices of 8 bytes in 4.
+void narrowIndices(const runtime::cuda::Stream &stream, int64_t count,
+                   const int64_t *indices, int32_t *narrow);
+
 /// Writes the scalars of a task. A null iteration is `iteration`.
 void writeScalars(const runtime::cuda::Stream &stream, DeviceScalars *scalars,
                   float lossScale, const RandomKeys &keys, int64_t iteration,

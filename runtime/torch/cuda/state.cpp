@@ -31,6 +31,12 @@ void *RankGraphs::container(const DeviceGraph &graph) {
   return found;
 }
 
+cuda::Gemms &RankGraphs::gemms() {
+  if (!ownGemms)
+    ownGemms = std::make_unique<cuda::Gemms>();
+  return *ownGemms;
+}
+
 //===----------------------------------------------------------------------===//
 // What layers share.
 //===----------------------------------------------------------------------===//

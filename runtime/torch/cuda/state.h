@@ -13,8 +13,8 @@
 
 namespace rondo::torch {
 
-/// Containers of graphs and what their operations need, of one rank. Its layers
-/// share them: kernels are loaded once for each container.
+/// Containers of graphs, of one rank. Its layers share them: kernels are loaded
+/// once for each container.
 class RankGraphs {
 public:
   /// On GPU `device`, which is the current one.
@@ -24,11 +24,13 @@ public:
 
   /// Throws Error if the graph cannot be loaded.
   void *container(const DeviceGraph &graph);
+  /// For tasks that no rank runs, such as those of probes.
+  runtime::cuda::Gemms &gemms();
 
   const int32_t device;
-  runtime::cuda::Gemms gemms;
 
 private:
+  std::unique_ptr<runtime::cuda::Gemms> ownGemms;
   std::map<const DeviceGraph *, void *> containers;
 };
 
@@ -48,7 +50,8 @@ struct DeviceScalars {
   float lossScale;
 };
 
-/// A GPU's stream. Throws Error if a call fails.
+/// A GPU's stream, with the products and the attention of its rank. Throws
+/// Error if a call fails.
 class CudaTarget : public DeviceTarget {
 public:
   CudaTarget(DeviceLayer &layer, void *stream);
@@ -63,6 +66,7 @@ public:
   void attend(const PackedAttention &attention) override;
   void attendBackward(const PackedAttention &attention, const char *outGrad,
                       char *queryGrad, float *rowDots) override;
+  void addRows(const RowSums &sums) override;
   void copyElements(const Tensor &to, const Tensor &from,
                     const int64_t *strides) override;
 

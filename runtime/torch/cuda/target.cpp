@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/cuda/attention.h"
+#include "runtime/bodies/cuda/kernels.h"
 #include "runtime/torch/cuda/kernels.h"
 #include "runtime/torch/cuda/state.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <type_traits>
@@ -15,7 +17,10 @@ namespace cuda = runtime::cuda;
 
 CudaTarget::CudaTarget(DeviceLayer &layer, void *stream) : layer(layer) {
   own.handle = static_cast<cudaStream_t>(stream);
-  own.gemms = &layer.graphs->gemms;
+  if (cuda::customStream && cuda::customStream->handle == own.handle)
+    own = *cuda::customStream;
+  else
+    own.gemms = &layer.graphs->gemms();
 }
 
 void CudaTarget::copy(char *to, const char *from, int64_t bytes) {
@@ -80,14 +85,14 @@ void CudaTarget::multiply(const MatrixProduct &of) {
       alignmentOf({address(of.a.data), address(of.b.data), address(of.d),
                    address(of.bias), of.a.sampleStride * bytes,
                    of.b.sampleStride * bytes, of.sampleStride * resultBytes});
-  layer.graphs->gemms.multiply(
+  own.gemms->multiply(
       own, product,
       cuda::workspaceIn(of.scratch,
                         of.scratchBytes - cuda::gemmRegionBytes(0)));
 }
 
 //===----------------------------------------------------------------------===//
-// Attention, by Rondo's own kernels.
+// Attention: cuDNN's, or by Rondo's own kernels.
 //===----------------------------------------------------------------------===//
 
 static cuda::AttentionShape shapeOf(const PackedAttention &of) {
@@ -130,17 +135,38 @@ void CudaTarget::attendBackward(const PackedAttention &of, const char *outGrad,
   });
 }
 
+void CudaTarget::addRows(const RowSums &of) {
+  const auto *indices = reinterpret_cast<const int32_t *>(of.indices);
+  if (of.indexType == int32_t(ScalarType::Int64)) {
+    narrowIndices(own, of.rows, reinterpret_cast<const int64_t *>(of.indices),
+                  of.narrow);
+    indices = of.narrow;
+  }
+  const cuda::Documents one(1, static_cast<int>(of.rows));
+  auto add = [&](auto *rows) {
+    cuda::embeddingWeightGrad(own, one, 0, of.columns, indices, rows, of.sums,
+                              nullptr);
+  };
+  if (of.rowType == int32_t(ScalarType::BFloat16))
+    add(reinterpret_cast<const __nv_bfloat16 *>(of.values));
+  else
+    add(reinterpret_cast<const float *>(of.values));
+}
+
 //===----------------------------------------------------------------------===//
 // Tasks.
 //===----------------------------------------------------------------------===//
 
 /// Whether a task reads scalars.
 static bool readsScalars(const Task &task) {
-  for (int32_t i = 0; i < task.numInputs; ++i)
-    if (const Space space = task.inputs[i].place.space;
-        space == Space::LossScale || space == Space::RandomKey)
-      return true;
-  return false;
+  auto isScalar = [](const Place &place) {
+    return place.space == Space::LossScale || place.space == Space::RandomKey;
+  };
+  return std::any_of(
+             task.inputs, task.inputs + task.numInputs,
+             [&](const Value &value) { return isScalar(value.place); }) ||
+         std::any_of(task.copies, task.copies + task.numCopies,
+                     [&](const Copy &copy) { return isScalar(copy.from); });
 }
 
 const char *runTaskOnDevice(const Task &task, const rondo_layer &layer,

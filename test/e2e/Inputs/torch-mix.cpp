@@ -54,19 +54,18 @@ void scale(const float *from, const uint64_t *key, float *to) {
 
 // The kernel of all graphs.
 const char image[] = "cubin";
-const bool isKnown = (emulation::setDriverKernel(
-                          image, "scale",
-                          [](void **parameters) {
-                            auto at = [&](int p) {
-                              return *static_cast<void **>(parameters[p]);
-                            };
-                            return [from = static_cast<const float *>(at(0)),
-                                    key = static_cast<const uint64_t *>(at(1)),
-                                    to = static_cast<float *>(at(2))] {
-                              scale(from, key, to);
-                            };
-                          }),
-                      true);
+const bool isKnown =
+    (emulation::setDriverKernel(
+         image, "scale",
+         [](void **parameters) {
+           auto at = [&](int p) {
+             return *static_cast<void **>(parameters[p]);
+           };
+           return [from = static_cast<const float *>(at(0)),
+                   key = static_cast<const uint64_t *>(at(1)),
+                   to = static_cast<float *>(at(2))] { scale(from, key, to); };
+         }),
+     true);
 
 struct Model {
   int32_t device;
@@ -240,17 +239,35 @@ Graph graphF{"mix_F", create, run<runF>}, graphI{"mix_I", create, run<runI>},
 template <typename Array> constexpr int32_t sizeOf(const Array &array) {
   return int32_t(sizeof(array) / sizeof(array[0]));
 }
-const Task taskF{RONDO_GRAPHS(graphF), inputsF, 3,
-                 outputsF,             1,       plannedF,
-                 sizeOf(plannedF),     copies,  1,
+const Task taskF{RONDO_GRAPHS(graphF),
+                 inputsF,
+                 3,
+                 outputsF,
+                 1,
+                 plannedF,
+                 sizeOf(plannedF),
+                 copies,
+                 1,
                  nullptr RONDO_DEVICE_GRAPH(graphF)};
-const Task taskI{RONDO_GRAPHS(graphI), inputsI, 3,
-                 outputsI,             2,       plannedI,
-                 sizeOf(plannedI),     nullptr, 0,
+const Task taskI{RONDO_GRAPHS(graphI),
+                 inputsI,
+                 3,
+                 outputsI,
+                 2,
+                 plannedI,
+                 sizeOf(plannedI),
+                 nullptr,
+                 0,
                  nullptr RONDO_DEVICE_GRAPH(graphI)};
-const Task taskW{RONDO_GRAPHS(graphW), inputsW, 3,
-                 outputsW,             1,       plannedW,
-                 sizeOf(plannedW),     nullptr, 0,
+const Task taskW{RONDO_GRAPHS(graphW),
+                 inputsW,
+                 3,
+                 outputsW,
+                 1,
+                 plannedW,
+                 sizeOf(plannedW),
+                 nullptr,
+                 0,
                  nullptr RONDO_DEVICE_GRAPH(graphW)};
 
 template <const Task &task>
@@ -292,13 +309,27 @@ void unload(const rondo_layer *, void *state) { unloadFromDevice(state); }
 
 #ifdef RONDO_TEST_CUDA
 static_assert(scratch == 65728, "what `sizes` states");
-RONDO_BODY(mix) = {RONDO_BODY_VERSION, 1, 1, sizes, tensors, {},
-                   {runTaskOf<taskF>, runTaskOf<taskI>, runTaskOf<taskW>,
-                    nullptr, prepare},
-                   load, unload, 0};
+RONDO_BODY(mix) = {
+    RONDO_BODY_VERSION,
+    1,
+    1,
+    sizes,
+    tensors,
+    {},
+    {runTaskOf<taskF>, runTaskOf<taskI>, runTaskOf<taskW>, nullptr, prepare},
+    load,
+    unload,
+    0};
 #else
-RONDO_BODY(mix) = {RONDO_BODY_VERSION, 1, 1, sizes, tensors,
-                   {runTaskOf<taskF>, runTaskOf<taskI>, runTaskOf<taskW>,
-                    nullptr, nullptr},
-                   {}, nullptr, nullptr, 0};
+RONDO_BODY(mix) = {
+    RONDO_BODY_VERSION,
+    1,
+    1,
+    sizes,
+    tensors,
+    {runTaskOf<taskF>, runTaskOf<taskI>, runTaskOf<taskW>, nullptr, nullptr},
+    {},
+    nullptr,
+    nullptr,
+    0};
 #endif

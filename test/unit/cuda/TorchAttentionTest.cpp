@@ -20,11 +20,11 @@ RONDO_ATTENTION(cpu);
 RONDO_ATTENTION(cuda);
 }
 
-namespace rondo::runtime::cuda {
+namespace rondo::torch {
 namespace {
 
 /// [samples, heads, tokens, width], with tokens or heads one after another.
-Sizes stridesOf(const Sizes &sizes, bool tokenMajor) {
+Extents stridesOf(const Extents &sizes, bool tokenMajor) {
   if (tokenMajor)
     return {sizes[2] * sizes[1] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
   return {sizes[2] * sizes[1] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
@@ -70,7 +70,7 @@ protected:
                       values[r] = valuesOf(*made[r]);
                   }),
               0)
-        << torch::lastFault();
+        << lastFault();
     return values;
   }
 
@@ -94,7 +94,7 @@ TYPED_TEST(TorchAttention, IsThatOfTheCpu) {
   using T = TypeParam;
   for (const int64_t kvHeads : {4, 2})
     for (const bool tokenMajor : {true, false}) {
-      const Sizes wide = {2, 4, 9, 8}, shared = {2, kvHeads, 9, 8};
+      const Extents wide = {2, 4, 9, 8}, shared = {2, kvHeads, 9, 8};
       const Held<T> q(1, wide, stridesOf(wide, tokenMajor)),
           k(2, shared, stridesOf(shared, tokenMajor)),
           v(3, shared, stridesOf(shared, false)),
@@ -161,7 +161,7 @@ TYPED_TEST(TorchAttention, IsThatOfTheCpu) {
 
 using TorchAttentions = TorchOperations;
 TEST_F(TorchAttentions, AreRefusedInWords) {
-  const Sizes sizes = {1, 2, 4, 8}, fewer = {1, 2, 3, 8};
+  const Extents sizes = {1, 2, 4, 8}, fewer = {1, 2, 3, 8};
   const Held<float> q(1, sizes, stridesOf(sizes, true)),
       k(2, fewer, stridesOf(fewer, true));
   auto faultOf = [&](const Held<float> &keys, double dropout, int32_t isCausal,
@@ -174,7 +174,7 @@ TEST_F(TorchAttentions, AreRefusedInWords) {
               &made[1]);
         }),
         1);
-    return torch::lastFault();
+    return lastFault();
   };
   double scale = 1;
   EXPECT_EQ(faultOf(q, 0, 0, nullptr),
@@ -188,4 +188,4 @@ TEST_F(TorchAttentions, AreRefusedInWords) {
 }
 
 } // namespace
-} // namespace rondo::runtime::cuda
+} // namespace rondo::torch

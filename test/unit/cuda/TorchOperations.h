@@ -15,38 +15,27 @@
 
 #include <functional>
 
-namespace rondo::runtime::cuda {
+namespace rondo::torch {
 
-using torch::Allocation;
-using torch::Allocator;
-using torch::CudaTarget;
-using torch::DeviceLayer;
-using torch::DeviceScalars;
-using torch::NoDevice;
-using torch::OnDevice;
-using torch::Planned;
-using torch::RankGraphs;
-using torch::ScalarType;
-using torch::Space;
-using torch::Spaces;
-using torch::Task;
-using torch::Tensor;
-using Sizes = std::vector<int64_t>;
+using namespace runtime::cuda;
+using runtime::alignedBytes;
+
+using Extents = std::vector<int64_t>;
 
 /// A tensor and its content on the host and on the device.
 template <typename T> struct Held {
-  Sizes sizes, strides;
+  Extents sizes, strides;
   std::vector<T> host;
   DeviceArray<T> device;
   /// The first element's place.
   int64_t first;
 
-  Held(uint64_t seed, Sizes sizes, Sizes strides, int64_t first = 0)
+  Held(uint64_t seed, Extents sizes, Extents strides, int64_t first = 0)
       : sizes(std::move(sizes)), strides(std::move(strides)),
         host(randoms<T>(seed, extent(this->sizes, this->strides) + first)),
         device(host), first(first) {}
 
-  static int64_t extent(const Sizes &sizes, const Sizes &strides) {
+  static int64_t extent(const Extents &sizes, const Extents &strides) {
     int64_t last = 0;
     for (size_t d = 0; d < sizes.size(); ++d)
       last += (sizes[d] - 1) * strides[d];
@@ -122,6 +111,6 @@ protected:
   std::unique_ptr<DeviceLayer> layer;
 };
 
-} // namespace rondo::runtime::cuda
+} // namespace rondo::torch
 
 #endif // RONDO_TEST_UNIT_CUDA_TORCHOPERATIONS_H

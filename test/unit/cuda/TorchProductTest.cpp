@@ -4,7 +4,7 @@
 
 #include "TorchOperations.h"
 
-using namespace rondo::torch;
+namespace rondo::torch {
 
 extern "C" {
 int32_t aoti_torch_cuda_mm_out(Tensor *, Tensor *, Tensor *);
@@ -15,7 +15,6 @@ int32_t aoti_torch_cuda_baddbmm_out(Tensor *, Tensor *, Tensor *, Tensor *,
                                     double, double);
 }
 
-namespace rondo::runtime::cuda {
 namespace {
 
 template <typename T> class TorchProduct : public TorchOperations {};
@@ -43,12 +42,12 @@ expected(const Held<T> &a, const Held<T> &b, const Held<Out> &out, double alpha,
 // Rows, columns, neither, and repeated rows; aligned and not.
 TYPED_TEST(TorchProduct, TakesAnyLayout) {
   using T = TypeParam;
-  const std::vector<Sizes> as = {{5, 1}, {1, 3}, {10, 2}};
-  const std::vector<Sizes> bs = {{4, 1}, {1, 5}, {0, 1}, {8, 1}};
-  const std::vector<Sizes> outs = {{4, 1}, {1, 3}, {8, 1}};
-  for (const Sizes &aStrides : as)
-    for (const Sizes &bStrides : bs)
-      for (const Sizes &outStrides : outs)
+  const std::vector<Extents> as = {{5, 1}, {1, 3}, {10, 2}};
+  const std::vector<Extents> bs = {{4, 1}, {1, 5}, {0, 1}, {8, 1}};
+  const std::vector<Extents> outs = {{4, 1}, {1, 3}, {8, 1}};
+  for (const Extents &aStrides : as)
+    for (const Extents &bStrides : bs)
+      for (const Extents &outStrides : outs)
         for (int64_t first : {0, 1}) {
           const Held<T> a(1, {3, 5}, aStrides, first),
               b(2, {5, 4}, bStrides, first), out(3, {3, 4}, outStrides, first);
@@ -83,8 +82,8 @@ TYPED_TEST(TorchProduct, TakesSamples) {
 TYPED_TEST(TorchProduct, AddsWhatItGets) {
   using T = TypeParam;
   const Held<T> a(1, {6, 8}, {8, 1}), b(2, {8, 16}, {1, 8});
-  const std::vector<Sizes> addends = {{0, 1}, {16, 1}, {1, 6}, {0, 0}};
-  for (const Sizes &strides : addends) {
+  const std::vector<Extents> addends = {{0, 1}, {16, 1}, {1, 6}, {0, 0}};
+  for (const Extents &strides : addends) {
     const Held<T> out(3, {6, 16}, {16, 1}), addend(4, {6, 16}, strides);
     ASSERT_EQ(this->run([&] {
       Tensor onA = a.tensor(), onB = b.tensor(), onOut = out.tensor(),
@@ -163,4 +162,4 @@ TEST_F(TorchProducts, AreRefusedInWords) {
 }
 
 } // namespace
-} // namespace rondo::runtime::cuda
+} // namespace rondo::torch
