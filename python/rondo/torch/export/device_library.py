@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterable, Sequence
 
-from .library import Glue
+from .library import PROBED, Glue
 from .target import DTYPES, Target
 from .tasks import Body, aligned
 
@@ -114,6 +114,24 @@ class DeviceGlue(Glue):
     def of_targets(self, sized: Sized, tasks: Sequence[str]) -> str:
         name = sized.name
         return f"{{}}, {{{', '.join(tasks)}, prepare_{name}}}, load_{name}, unload_{name}"
+
+    def probe(self) -> str:
+        tasks = ", ".join(
+            f'{{"{body}", "{kind}", &task_{body}_{kind}}}' for body, kind in self.tasks
+        )
+        dtype = DTYPES[self.target.dtype][1]
+        return (
+            f"static const rondo::torch::Probed probed[] = {{{tasks or '{}'}}};\n"
+            "int main(int argc, char **argv) {\n"
+            f"  static const rondo::torch::DeviceBody body = {{nullptr, 0, {dtype}, "
+            f"{self.target.capability}, false}};\n"
+            "  rondo_layer layer{};\n"
+            f'  layer.name = "{PROBED}";\n'
+            "  layer.target = RONDO_TARGET_CUDA;\n"
+            f"  layer.dtype = {dtype};\n"
+            "  return rondo::torch::probeOnDevice(argc, argv, probed, "
+            f"{len(self.tasks)}, body, layer);\n}}\n"
+        )
 
     def recorder(self) -> str:
         """A main function that records what graphs allocate, without a GPU."""

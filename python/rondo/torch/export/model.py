@@ -39,7 +39,6 @@ class Model:
         Raises RondoError."""
         program = self.folder / "train"
         arguments = ["compile", str(self.source), "--library", str(self.library)]
-        arguments += self.report.get("compile", [])
         if schedule is not None:
             arguments += ["--schedule", schedule]
         _call([find_rondo(), *arguments, "-o", str(program), *options])

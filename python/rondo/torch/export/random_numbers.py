@@ -63,7 +63,7 @@ def key(layer: str, seed: int, iteration: int, microbatch: int) -> torch.Tensor:
 
 
 _COMPARISONS = (_aten.gt, _aten.ge, _aten.lt, _aten.le)
-_VIEWS = (_aten.permute, _aten.view, _aten.reshape, _aten.unsqueeze)
+_VIEWS = (_aten.permute, _aten.view, _aten.clone, _aten.unsqueeze)
 
 
 def _is_hashed(node: Node) -> bool:

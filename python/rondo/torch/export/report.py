@@ -30,9 +30,8 @@ def report(
         "over_libtorch": list(over_libtorch),
         "device": target.arch if target.is_cuda else "cpu",
         "dtype": DTYPES[target.dtype][0],
-        "kernels": "not checked: no GPU has run them" if target.is_cuda else "checked",
-        "times": "estimated" if target.is_cuda else "measured",
-        "compile": target.options,
+        "kernels": "checked" if target.runs_here else "not checked: no GPU has run them",
+        "times": "measured" if target.runs_here else "estimated",
         "instructions": None if target.is_cuda else level(),
         "tied": {layer.name: layer.tied for layer in chain if layer.tied},
         "shared": {

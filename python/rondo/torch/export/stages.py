@@ -129,8 +129,8 @@ def export_stages(
             ) from None
         prepared[size] = []
         for layer in chains[size]:
-            # Nothing can check B's bits before a GPU runs it.
-            with_backward = backward and not target.is_cuda
+            # Its bits are those of I and then W only if a run says so.
+            with_backward = backward and target.runs_here
             exported = _prepare(layer, graphs_folder, recompute, with_backward)
             prepared[size].append(found.setdefault(exported.name, exported))
         _refuse_shared_buffers(chains[size])
@@ -141,10 +141,10 @@ def export_stages(
     compile_tasks(graphs, graphs_folder, target)
     over_libtorch = record(unique, folder, with_libtorch)
     place_allocations(unique)
-    if target.is_cuda:
-        _check_graphs(unique)
-    else:
+    if target.runs_here:
         _check(unique, folder, over_libtorch)
+    else:
+        _check_graphs(unique)
     _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
     placed = list(placement or _divide_evenly(times, ranks))
@@ -323,7 +323,8 @@ def _check(
 ) -> None:
     """Compares every body with eager execution, and measures it; leaves out a B that
     does not give the bits of I and W."""
-    glue = Glue(over_libtorch)
+    target = unique[0].layer.target
+    glue = glue_for(target, over_libtorch)
     workspaces = {}
     for exported in unique:
         constants = _add_tasks(glue, exported, folder)
@@ -341,7 +342,8 @@ def _check(
         )
         workspaces[exported.name] = copied.workspace if copied else 0
     program = folder / "probe"
-    make_program(glue.text() + glue.probe(), _objects(unique), program)
+    main = glue.text() + glue.probe()
+    make_program(main, _objects(unique), program, target.options)
     for exported in unique:
         body = exported.body
         planned = body.workspace_bytes

@@ -32,6 +32,16 @@ class Target:
         return f"sm_{self.capability}"
 
     @property
+    def runs_here(self) -> bool:
+        """Whether this machine can run what is compiled, and so check it."""
+        if not self.is_cuda:
+            return True
+        if not torch.cuda.is_available():
+            return False
+        major, minor = torch.cuda.get_device_capability()
+        return 10 * major + minor == self.capability
+
+    @property
     def has_copies(self) -> bool:
         """Whether graphs read copies of the weights in another type than fp32."""
         return self.dtype != torch.float32
@@ -40,6 +50,11 @@ class Target:
     def where(self) -> str:
         """Words for messages."""
         return f"with dtype={self.dtype}" if self.is_cuda else "on the CPU"
+
+    @property
+    def attribute(self) -> str:
+        """That of a plan."""
+        return f"target<cuda, {DTYPES[self.dtype][0]}> " if self.is_cuda else ""
 
     @property
     def words(self) -> str:
