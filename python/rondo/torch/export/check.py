@@ -57,14 +57,14 @@ class Buffers:
         sizes = {
             ("weights", 0): body.weight_bytes,
             ("gradients", 0): body.weight_bytes - body.frozen_weight_bytes,
-            ("saved_for_input_grad", 0): body.saved_for_input_grad_bytes,
-            ("saved_for_weight_grad", 0): body.saved_for_weight_grad_bytes,
             ("kept_for_weight_grad", 0): body.kept_for_weight_grad_bytes,
             ("output", 0): body.output_bytes,
             ("output_grad", 0): body.output_bytes,
             ("workspace", 0): max(body.workspace_bytes, body.backward_workspace_bytes),
             ("loss", 0): 4 if layer.loss_fn is not None else 0,
         }
+        for index, part in enumerate(body.parts):
+            sizes["saved", index] = part.nbytes
         for index, tensor in enumerate(layer.data):
             place = data_place(layer, index)
             sizes[place.space, place.index] = staged(tensor).nbytes
@@ -100,6 +100,12 @@ class Buffers:
             if space in spaces:
                 content.fill_(0xFF)
 
+    def forget_parts(self, body: Body, reader: str) -> None:
+        """The parts of what F saves that only I or only W reads."""
+        for index, part in enumerate(body.parts):
+            if part.read_by == reader:
+                self.values["saved", index].fill_(0xFF)
+
     def run(self, probe: Path, body: str, kind: str, loss_scale: float) -> None:
         self.forget("workspace")
         self.memory.run(probe, "run", f"{body} {kind}", str(loss_scale))
@@ -132,11 +138,14 @@ def check_layer(layer: Layer, body: Body, name: str, probe: Path) -> Agreement:
     # Inputs and outputs may be gone when I runs, what I reads when W does.
     buffers.forget("inputs", "output", "data", "streams")
     after_forward = buffers.copy()
+    buffers.forget_parts(body, "weight_grad")
     buffers.run(probe, name, "I", loss_scale)
     times.append(buffers.measure(probe, name, "I"))
     input_grads = _input_grads(buffers, layer)
     results = buffers.copy()
-    buffers.forget("output_grad", "input_grads", "saved_for_input_grad")
+    buffers.restore({k: v for k, v in after_forward.items() if k[0] == "saved"})
+    buffers.forget("output_grad", "input_grads")
+    buffers.forget_parts(body, "input_grad")
     results[gradients] = _weight_grads(buffers, layer, probe, name, loss_scale)
     times.append(buffers.measure(probe, name, "W"))
     is_equal = None
