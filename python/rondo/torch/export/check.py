@@ -56,8 +56,6 @@ class Buffers:
         sizes = {
             ("weights", 0): body.weight_bytes,
             ("gradients", 0): body.weight_bytes - body.frozen_weight_bytes,
-            ("saved_for_input_grad", 0): body.saved_for_input_grad_bytes,
-            ("saved_for_weight_grad", 0): body.saved_for_weight_grad_bytes,
             ("kept_for_weight_grad", 0): body.kept_for_weight_grad_bytes,
             ("output", 0): body.output_bytes,
             ("output_grad", 0): body.output_bytes,
@@ -67,6 +65,8 @@ class Buffers:
         if layer.target.has_copies:
             count = body.weight_bytes // 4
             sizes["weights_in_dtype", 0] = count * layer.target.dtype.itemsize
+        for index, part in enumerate(body.parts):
+            sizes["saved", index] = part.nbytes
         for index, tensor in enumerate(layer.data):
             place = data_place(layer, index)
             sizes[place.space, place.index] = staged(tensor).nbytes
@@ -121,6 +121,12 @@ class Buffers:
         for (space, _), content in self.values.items():
             if space in spaces:
                 content.fill_(0xFF)
+
+    def forget_parts(self, body: Body, reader: str) -> None:
+        """The parts of what F saves that only I or only W reads."""
+        for index, part in enumerate(body.parts):
+            if part.read_by == reader:
+                self.values["saved", index].fill_(0xFF)
 
 
 class Runner:
@@ -178,11 +184,14 @@ def check_layer(layer: Layer, body: Body, runner: Runner) -> Agreement:
     # Inputs and outputs may be gone when I runs, what I reads when W does.
     buffers.forget("inputs", "output", "data", "streams")
     after_forward = buffers.copy()
+    buffers.forget_parts(body, "weight_grad")
     run("I")
     times.append(runner.measure(buffers, "I"))
     input_grads = _input_grads(buffers, layer)
     results = buffers.copy()
-    buffers.forget("output_grad", "input_grads", "saved_for_input_grad")
+    buffers.restore({k: v for k, v in after_forward.items() if k[0] == "saved"})
+    buffers.forget("output_grad", "input_grads")
+    buffers.forget_parts(body, "input_grad")
     results[gradients] = _weight_grads(buffers, layer, run)
     times.append(runner.measure(buffers, "W"))
     is_equal = None

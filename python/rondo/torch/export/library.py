@@ -35,8 +35,7 @@ _SPACES = {
     "weights_in_dtype": "WeightsInDtype",
     "running_weights": "RunningWeights",
     "gradients": "Gradients",
-    "saved_for_input_grad": "SavedForInputGrad",
-    "saved_for_weight_grad": "SavedForWeightGrad",
+    "saved": "Saved",
     "kept_for_weight_grad": "KeptForWeightGrad",
     "inputs": "Inputs",
     "input_grads": "InputGrads",
@@ -397,9 +396,13 @@ class Glue:
 def _sizes_text(body: Body, backward_workspace_bytes: int) -> str:
     """C++ that states what depends on the number of samples."""
     return (
-        f"    sizes->saved_for_input_grad_bytes = {body.saved_for_input_grad_bytes};\n"
-        f"    sizes->saved_for_weight_grad_bytes = {body.saved_for_weight_grad_bytes};\n"
-        f"    sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
+        f"    sizes->num_saved = {len(body.parts)};\n"
+        + "".join(
+            f'    sizes->saved[{index}] = {{"{part.name}", {part.nbytes}, '
+            f"RONDO_READ_BY_{part.read_by.upper()}}};\n"
+            for index, part in enumerate(body.parts)
+        )
+        + f"    sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
         f"    sizes->output_bytes = {body.output_bytes};\n"
         f"    sizes->workspace_bytes = {body.workspace_bytes};\n"
         f"    sizes->backward_workspace_bytes = {backward_workspace_bytes};\n"

@@ -65,6 +65,9 @@ def _reported(layer: Layer, sized: Sized) -> dict[str, Any]:
         "frozen": [
             w.name for w in body.weights if not (w.has_gradient or w.is_running)
         ],
+        "saved": [
+            {"name": p.name, "bytes": p.nbytes, "read_by": p.read_by} for p in body.parts
+        ],
         "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
         "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,
         "kept_for_weight_grad_bytes": body.kept_for_weight_grad_bytes,

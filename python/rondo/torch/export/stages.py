@@ -106,6 +106,8 @@ def export_stages(
         raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
     data = read_data(layers, example, targets, vocab, below or {})
     sizes = sizes_of(samples, data.samples)
+    # The bits of B are those of I and then W only if a run says so.
+    backward = backward and target.runs_here
     folder.mkdir(parents=True, exist_ok=True)
     graphs_folder = Path(cache) if cache is not None else cache_folder()
     found: dict[str, Exported] = {}
@@ -127,13 +129,19 @@ def export_stages(
             raise Refusal(
                 f"samples has {size}, but the layers do not run on so many: {error}"
             ) from None
-        prepared[size] = []
-        for layer in chains[size]:
-            # Its bits are those of I and then W only if a run says so.
-            with_backward = backward and target.runs_here
-            exported = _prepare(layer, graphs_folder, recompute, with_backward)
-            prepared[size].append(found.setdefault(exported.name, exported))
+        prepared[size] = [
+            _prepare(layer, graphs_folder, recompute, backward) for layer in chains[size]
+        ]
         _refuse_shared_buffers(chains[size])
+    for index, of_sizes in enumerate(zip(*prepared.values())):
+        # All sizes of a layer have the same parts.
+        if len({tuple((p.name, p.read_by) for p in e.body.parts) for e in of_sizes}) > 1:
+            for size, exported in prepared.items():
+                exported[index] = _prepare(
+                    chains[size][index], graphs_folder, recompute, backward, True
+                )
+    for exported in prepared.values():
+        exported[:] = [found.setdefault(e.name, e) for e in exported]
     chain = chains[data.samples]
     bodies = sized_layers(chains, prepared, data.samples)
     unique = list(found.values())
@@ -255,11 +263,11 @@ def _sources(names: list[str], inputs: Mapping[str, Sequence[str]]) -> list[list
 
 
 def _prepare(
-    layer: Layer, cache: Path, recompute: float, backward: bool
+    layer: Layer, cache: Path, recompute: float, backward: bool, coarse_parts: bool = False
 ) -> Exported:
     """Traces and divides a layer."""
     joint = trace(layer)
-    body = divide(layer, joint, recompute, backward)
+    body = divide(layer, joint, recompute, backward, coarse_parts)
     compiled = [
         None if task.module is None else compiled_task(task, cache, layer.target)
         for task in body.tasks
@@ -269,6 +277,7 @@ def _prepare(
             *(c.name if c else "" for c in compiled),
             *(repr(t.copies) for t in body.tasks),
             *(repr([p.place for p in (*t.inputs, *t.outputs)]) for t in body.tasks),
+            *(repr((p.name, p.read_by, p.nbytes)) for p in body.parts),
             str(len(layer.edges)),
             *(repr((s.name, s.example.shape[1:])) for s in layer.streams),
             *(
