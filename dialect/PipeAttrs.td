@@ -135,7 +135,7 @@ def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
       Pipe_TimesParameter<"input_grads_ns">:$input_grad_ns,
       Pipe_TimesParameter<"weight_grads_ns">:$weight_grad_ns);
   let extraClassDeclaration = fieldsDeclaration # [{
-    /// Those of F, of I and of W, each by size.
+    /// [task: F, I, W][size]: the times, in ns.
     std::array<::llvm::ArrayRef<int64_t>, 3> getTimes() const {
       return {getForwardNs(), getInputGradNs(), getWeightGradNs()};
     }

@@ -194,7 +194,7 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let extraClassDeclaration = [{
     /// The layers in model order.
     ::llvm::SmallVector<LayerOp, 0> getLayers();
-    /// Those of its architecture; none if its layers state their own.
+    /// The sizes of its architecture; none if its layers state their own.
     std::optional<ModelSizes> getSizes();
     /// Samples of a micro-batch as the model states them; 0 if it does not.
     int64_t getStatedSamples();

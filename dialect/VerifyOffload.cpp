@@ -48,8 +48,8 @@ static uint32_t listedParts(StageOp stage, FlatSymbolRefAttr layer) {
   return parts;
 }
 
-/// What comes back for W, of what is listed: what I does not read. A custom
-/// body may read all in I.
+/// The parts among `listed` that I does not read, so that they may come back as
+/// late as before W. None for a custom layer, whose I may read all.
 static uint32_t partsUntilWeightGrad(LayerOp layer, uint32_t listed) {
   if (layer.getCustomAttr())
     return 0;
@@ -252,7 +252,8 @@ bool rondo::pipe::keepsCheckpoint(StageOp stage, bool hasInputs) {
   return false;
 }
 
-/// What costs state may be anything.
+/// Reports before(recompute) on a stage that keeps no checkpoint. A stage with
+/// costs may state a checkpoint of its own.
 static LogicalResult verifyCheckpoints(StageOp stage, bool hasInputs) {
   if (keepsCheckpoint(stage, hasInputs) || stage.getCosts())
     return success();

@@ -9,10 +9,11 @@
 
 namespace rondo::pipe {
 
-/// Its stages must have buffers. `hasNorm`: whether its schedules' programs
-/// compute the norm of the gradients.
+/// The figures of a plan whose stages have buffers. `hasNorm`: whether the
+/// programs of its schedules compute the norm of the gradients.
 PlanFigures figuresOf(PlanOp plan, bool hasNorm = true);
-/// Those of its plan, with or without the norm.
+/// The figures of the schedule's plan, with the norm if its programs compute it
+/// and with the weight versions of overlapping iterations.
 PlanFigures figuresOf(ScheduleOp schedule);
 
 /// figuresOf() as the analysis of a pipe.schedule, since those of a schedule

@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from commands import command  # noqa: E402
+from iterations import predicted_ns  # noqa: E402
 
 VOCABULARY, SEQUENCE, HIDDEN, HEADS = 256, 64, 64, 4
 SAMPLES = 12  # of an iteration, whatever the micro-batches
@@ -101,10 +102,9 @@ def emitted(rondo, source, name):
     """The predicted ns of an iteration and the bytes of each rank's arena in the program of a schedule."""
     text = command(rondo, "compile", source, "--schedule", symbol(name), "--emit", "cpp")
     arenas = re.search(r"int64_t arena_bytes\[\] = \{([^}]*)\}", text)
-    pipeline = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
-    if not arenas or not pipeline:
-        raise SystemExit(f"{source}: the program of {name} has no arena or no predicted time at the expected position")
-    return int(pipeline[1]), [int(n) for n in arenas[1].split(",")]
+    if not arenas:
+        raise SystemExit(f"{source}: the program of {name} has no arena at the expected position")
+    return predicted_ns(text), [int(n) for n in arenas[1].split(",")]
 
 
 def facts(rondo, source, name, analyzed):

@@ -27,7 +27,7 @@ LinkTrace parseLinkTrace(const std::string &text, const std::string &path,
                          int32_t ranks, int64_t period);
 LinkTrace readLinkTrace(const std::string &path, int32_t ranks, int64_t period);
 
-/// Those over which messages come to this process or leave it.
+/// The imposed links over which messages come to this process or leave it.
 std::vector<SerialLink *> imposedLinks(Connections &connections,
                                        const World &world);
 

@@ -19,7 +19,8 @@ struct SlowCopies {
   int64_t copiesNs = 0, idleNs = 0;
 };
 
-/// Of the first such rank, the replica whose copies lack the least time.
+/// Finds the first such rank, and on it the replica whose copies lack the least
+/// time; nothing without such a rank.
 /// Preconditions: those of withCopies() (schedule/transforms/Offload.h).
 std::optional<SlowCopies> findSlowCopies(const Problem &problem,
                                          const Schedule &schedule);

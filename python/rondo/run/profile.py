@@ -35,8 +35,7 @@ from .runner import Trace, run
 from .table import Table
 from .tensors import TensorHooks, tensors_of
 
-# Of a trial: one runs its backward as I and W, and one as B. A third of each is there
-# so that most of them do not come first.
+# Micro-batches of a trial, and how many of them run their backward whole, as B.
 MICROBATCHES, WHOLE = 6, 3
 PINGS = 15
 # Sizes whose times tell latency from bandwidth differ by this factor or more.
@@ -406,5 +405,5 @@ def _searched(problem: Problem, now: Table, seconds: float) -> tuple[Schedule, S
     return best, searched if is_better else best
 
 
-# What clients themselves have for their placements.
+# The families that clients have themselves, for their placements.
 _FAMILIES = ("1f1b", "interleaved-1f1b", "dualpipe-v")

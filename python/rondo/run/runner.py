@@ -72,7 +72,7 @@ class Trace:
         """After each wait of a task for a message."""
 
     def synchronize(self) -> None:
-        """Before each look at the clock: ends what the device still runs."""
+        """Called before each reading of the clock: waits for the device's work."""
 
 
 def run(
