@@ -79,7 +79,7 @@ def plan(stages, microbatches, names):
 
 @dataclasses.dataclass
 class Facts:
-    """What is known of a schedule before it runs. Delays are in updates, the most of any stage; times in ns."""
+    """Figures of a schedule before it runs. Delays are in updates, the most of any stage; times in ns."""
 
     iteration_ns: float = 0
     # Time of a run in addition to its iterations: the pipeline fills and drains.
@@ -90,7 +90,7 @@ class Facts:
 
 
 def versions(rondo, source):
-    """By symbol of each schedule in `source` whose iterations overlap: what `rondo versions` says."""
+    """[symbol of a schedule in `source` whose iterations overlap]: its row of `rondo versions`."""
     found = {}
     for line in command(rondo, "versions", source, "--json").splitlines():
         row = json.loads(line)

@@ -44,8 +44,9 @@ SMALL_BYTES, LEAST_FACTOR = 64, 16
 
 @dataclasses.dataclass
 class Found:
-    """What a profile says. `problem` has the measured costs, `now` is the schedule that
-    was compared with, and `schedule` the searched one, both with predicted times."""
+    """The result of a profile. `problem` has the measured costs, `now` is the schedule
+    that was compared with, and `schedule` the searched one, both with predicted
+    times."""
 
     problem: Problem
     now: Schedule
@@ -111,7 +112,7 @@ class Samples(Trace):
         return None if not found else round(statistics.median(found))
 
     def value(self, stage: int) -> dict[str, Any]:
-        """Of a stage of this rank, for other ranks."""
+        """The figures of a stage of this rank, for other ranks."""
         ns = {kind: self.cost(stage, kind) for kind in "FIWB"}
         return {
             "ns": ns,
@@ -122,7 +123,7 @@ class Samples(Trace):
 
 
 def bytes_of(value: Any) -> tuple[int, int]:
-    """Of tensors that a stage passes on, and of their gradients."""
+    """Bytes of the tensors that a stage passes on, and of their gradients."""
     tensors = tensors_of(value)
     sizes = [t.numel() * t.element_size() for t in tensors]
     return sum(sizes), sum(s for s, t in zip(sizes, tensors) if t.requires_grad)
