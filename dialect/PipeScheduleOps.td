@@ -426,7 +426,7 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
     custom<Replica>($stage, $replica) `` custom<StepNumber>($map, $indices) attr-dict
   }]>.format;
   let hasVerifier = 1;
-  let extraClassDefinition = actionKind # verifyStageUse;
+  let extraClassDefinition = !strconcat(actionKind, verifyStageUse);
 }
 
 #endif // RONDO_DIALECT_PIPESCHEDULEOPS_TD

@@ -17,7 +17,7 @@ class Pipe_MoveOp<string mnemonic, string kind>
   let assemblyFormat = Pipe_InOrder<"", [{
     custom<Replica>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
   }]>.format;
-  let extraClassDefinition = actionKind # verifyStageUse;
+  let extraClassDefinition = !strconcat(actionKind, verifyStageUse);
 }
 
 def Pipe_UnshardOp : Pipe_MoveOp<"unshard", "Unshard"> {

@@ -183,8 +183,8 @@ static LogicalResult verifyOwnSize(ModelOp model, LayerOp layer,
   return error;
 }
 
-/// Only models that state their samples have streams, and all layers that read a
-/// stream declare it alike.
+/// Only models that state their samples have streams, and all layers that read
+/// a stream declare it alike.
 static LogicalResult verifyStreams(ModelOp model) {
   llvm::StringMap<std::pair<LayerOp, StreamAttr>> declared;
   for (LayerOp layer : model.getLayers()) {

@@ -30,8 +30,7 @@ struct JudgedSchedule {
   bool clipsByNorm = false;
   /// [rank]: arena of its program, in bytes; empty if memory was not planned.
   std::vector<int64_t> arenaBytes;
-  /// The residencies by which gathers were placed; nothing if the order lists
-  /// them.
+  /// Residencies by which gathers were placed; nothing if the order has them.
   std::optional<FittingResidencies> gathers;
   /// An arena is larger than its device's memory.
   bool isOverArena = false;

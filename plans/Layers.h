@@ -70,9 +70,9 @@ public:
 
   /// O(layers of the stage) for each micro-batch that differs.
   StageCostsAttr costs(StageOp stage) const;
-  /// The times of F, I, W and R on any row of documents, in this order, scaled to
-  /// the times that the stage states. Preconditions: the plan states limits of
-  /// batches, and its stages have costs.
+  /// The times of F, I, W and R on any row of documents, in this order, scaled
+  /// to the times that the stage states. Preconditions: the plan states limits
+  /// of batches, and its stages have costs.
   std::vector<AffineCost> rowCosts(StageOp stage) const;
   /// The sources of the times in costs().
   CostSources sources(StageOp stage) const;

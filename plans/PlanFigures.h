@@ -12,8 +12,7 @@ namespace rondo::pipe {
 /// The figures of a plan whose stages have buffers. `hasNorm`: whether the
 /// programs of its schedules compute the norm of the gradients.
 PlanFigures figuresOf(PlanOp plan, bool hasNorm = true);
-/// The figures of the schedule's plan, with the norm if its programs compute it
-/// and with the weight versions of overlapping iterations.
+/// Those of its plan; with the versions of weights if iterations overlap.
 PlanFigures figuresOf(ScheduleOp schedule);
 
 /// figuresOf() as the analysis of a pipe.schedule, since those of a schedule

@@ -33,8 +33,8 @@ struct RowFlops {
 } // namespace
 
 /// [task: F, I, W]: operations of a row. Those of an architecture's layer are
-/// quadratic in the tokens of a document; those of other layers are in proportion
-/// to tokens.
+/// quadratic in the tokens of a document; those of other layers are in
+/// proportion to tokens.
 static std::array<RowFlops, 3> rowFlops(const runtime::LayerDesc &layer) {
   auto ofDocument = [&](int32_t tokens) -> std::array<int64_t, 3> {
     runtime::LayerDesc one = layer;

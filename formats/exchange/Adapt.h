@@ -67,8 +67,8 @@ void renameToAscend(ExchangedSchedule &schedule,
 /// after renameToAscend() all of them ascend.
 std::optional<Fault> needOneOrder(const ExchangedSchedule &schedule);
 
-/// The changes for tools that take tasks alone: no steps and no orders of links,
-/// and changeBackwards(). With `renames`, renameToAscend(); with
+/// The changes for tools that take tasks alone: no steps and no orders of
+/// links, and changeBackwards(). With `renames`, renameToAscend(); with
 /// `options.ascending`, needOneOrder().
 std::optional<Fault> prepare(ExchangedSchedule &schedule,
                              const ExportOptions &options, bool renames,

@@ -67,8 +67,7 @@ private:
                                     llvm::StringRef text, int64_t trace);
   /// Durations of an action's ranges, in ns; empty without any.
   std::vector<int64_t> rangesOf(Action action) const;
-  /// rangesOf() without those of 0 ns; I of the first stage keeps them, since it
-  /// has no input gradient to compute.
+  /// rangesOf() without those of 0 ns, which only I of the first stage keeps.
   std::vector<int64_t> timesOf(Action action) const;
   /// The actions of a stage that its figures come from: FIW or FB.
   llvm::StringRef figuresOf(int64_t stage) const;

@@ -235,9 +235,9 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
     program.staging.assign(desc.staging, desc.staging + desc.numRanks);
 }
 
-/// Derives from the order which part of a stage's state is sharded: a stage that
-/// gathers or reduces more than once an iteration frees weights or gradients
-/// between.
+/// Derives from the order which part of a stage's state is sharded: a stage
+/// that gathers or reduces more than once an iteration frees weights or
+/// gradients between.
 static void addSharded(ProgramValues &values) {
   Problem &problem = values.problem;
   if (!problem.replicas.areSharded())

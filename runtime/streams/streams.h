@@ -51,8 +51,7 @@ std::unique_ptr<StreamData> openStreams(const std::vector<std::string> &paths,
 /// Rows of drawRow(), for --verify and --profile.
 std::unique_ptr<StreamData> generateStreams();
 
-/// The functions of streams. Only programs whose layers declare streams link
-/// them.
+/// The functions of streams, linked only if layers declare streams.
 struct StreamReading {
   decltype(&openStreams) open;
   decltype(&generateStreams) generate;

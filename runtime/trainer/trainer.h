@@ -73,8 +73,7 @@ public:
   /// The documents of a program that draws them (BatchLimitsDesc), like data();
   /// else null.
   const std::shared_ptr<Documents> &allDocuments() const { return documents; }
-  /// Effort of the search for the schedule of each batch, in units of 1,000
-  /// tasks.
+  /// Effort of the search for each batch's schedule, in units of 1,000 tasks.
   int64_t searchEffort() const {
     constexpr int64_t byDefault = 10000;
     return options.searchEffort.value_or(byDefault);

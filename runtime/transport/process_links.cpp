@@ -27,13 +27,13 @@ static constexpr int numRoundTrips = 16;
 static constexpr size_t longestName = 128;
 
 ProcessTransport::Part ProcessTransport::startSend(int32_t to, const void *data,
-                                              int64_t bytes) {
+                                                   int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   return {endpoint->send(to, Endpoint::Collectives, 0, data, bytes), to};
 }
 
 ProcessTransport::Part ProcessTransport::startReceive(int32_t from, void *data,
-                                              int64_t bytes) {
+                                                      int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   return {endpoint->receive(from, Endpoint::Collectives, data, bytes), from};
 }

@@ -19,8 +19,7 @@ struct SlowCopies {
   int64_t copiesNs = 0, idleNs = 0;
 };
 
-/// Finds the first such rank, and on it the replica whose copies lack the least
-/// time; nothing without such a rank.
+/// On the first such rank, the replica whose copies lack the least time.
 /// Preconditions: those of withCopies() (schedule/transforms/Offload.h).
 std::optional<SlowCopies> findSlowCopies(const Problem &problem,
                                          const Schedule &schedule);

@@ -7,8 +7,8 @@
 #include "MemoryEndpoint.h"
 
 #include "runtime/base/error.h"
-#include "test/unit/runtime/ExchangeStore.h"
 #include "runtime/transport/endpoint.h"
+#include "test/unit/runtime/ExchangeStore.h"
 
 #include <chrono>
 #include <condition_variable>
