@@ -3,9 +3,9 @@
 
 #include "schedule/bounds/UnevenBounds.h"
 
+#include "schedule/lists/TaskGraph.h"
 #include "schedule/model/Infinity.h"
 #include "schedule/partial/PreemptiveBound.h"
-#include "schedule/uneven/TaskGraph.h"
 
 #include <algorithm>
 
@@ -13,81 +13,106 @@ using namespace rondo;
 
 namespace {
 
+/// The tasks of a replica's micro-batch, in their order.
+constexpr ActionKind taskKinds[] = {ActionKind::Forward, ActionKind::Recompute,
+                                    ActionKind::InputGrad,
+                                    ActionKind::WeightGrad};
+
 /// Heads and tails of all tasks in the least times of a backward, fused or
-/// split. R may run before its gradient arrives, so the times of I are without
-/// it.
+/// split. R may run before its gradient arrives.
 struct Paths {
   TaskGraph graph;
-  /// [task]: of I, the time of the R that comes before it; else 0.
-  std::vector<int64_t> againNs;
   /// [task]: its earliest start; the longest path after its end.
   std::vector<int64_t> heads, tails;
   /// [task]: of F, the least time from its end to the start of its I.
   std::vector<int64_t> returns;
 
   explicit Paths(const Problem &problem, TaskGraph tasks)
-      : graph(std::move(tasks)), againNs(graph.size()), heads(graph.size()),
-        tails(graph.size()), returns(graph.size()) {
+      : graph(std::move(tasks)), heads(graph.size()), tails(graph.size()),
+        returns(graph.size()) {
     useLeastBackwards(problem);
-    for (int32_t replica = 0; replica < graph.replicas; ++replica)
-      forEachTask(replica, Task::F, [&](TaskId t) { passOn(t); });
-    for (int32_t replica = graph.replicas; replica-- > 0;)
-      forEachTask(replica, Task::I, [&](TaskId t) { passOn(t); });
-    for (int32_t replica = 0; replica < graph.replicas; ++replica)
-      forEachTask(replica, Task::I, [&](TaskId t) { passBack(t); });
-    for (int32_t replica = graph.replicas; replica-- > 0;)
-      forEachTask(replica, Task::F, [&](TaskId t) { passBack(t); });
+    const int32_t replicas = graph.numReplicas();
+    const auto forward = [&](int32_t replica, ActionKind kind) {
+      forEachTask(replica, kind, [&](TaskId t) { passOn(t); });
+    };
+    const auto back = [&](int32_t replica, ActionKind kind) {
+      forEachTask(replica, kind, [&](TaskId t) { passBack(t); });
+    };
+    for (int32_t replica = 0; replica < replicas; ++replica) {
+      forward(replica, ActionKind::Forward);
+      forward(replica, ActionKind::Recompute);
+    }
+    for (int32_t replica = replicas; replica-- > 0;)
+      forward(replica, ActionKind::InputGrad);
+    for (int32_t replica = 0; replica < replicas; ++replica) {
+      back(replica, ActionKind::InputGrad);
+      back(replica, ActionKind::Recompute);
+    }
+    for (int32_t replica = replicas; replica-- > 0;)
+      back(replica, ActionKind::Forward);
     findReturns();
   }
 
-  TaskId after(TaskId t) const { return t + graph.microbatches; }
-  int64_t endOf(TaskId t) const { return heads[t] + graph.ns[t]; }
+  int64_t ns(TaskId t) const { return graph.tasks[t].ns; }
+  int32_t microbatchOf(TaskId t) const { return graph.tasks[t].microbatch; }
+  /// The task of another kind of the same replica and micro-batch.
+  TaskId peer(TaskId t, ActionKind kind) const {
+    return graph.id(graph.row(t).replica, kind, microbatchOf(t));
+  }
+  /// The next task of the replica's micro-batch. Precondition: not W.
+  TaskId after(TaskId t) const {
+    const ActionKind kind = graph.row(t).kind;
+    if (kind == ActionKind::Forward)
+      if (const TaskId again = peer(t, ActionKind::Recompute);
+          graph.exists[again])
+        return again;
+    return peer(t, kind == ActionKind::InputGrad ? ActionKind::WeightGrad
+                                                 : ActionKind::InputGrad);
+  }
 
   template <typename Visit>
-  void forEachTask(int32_t replica, Task task, const Visit &visit) const {
+  void forEachTask(int32_t replica, ActionKind kind, const Visit &visit) const {
     for (int32_t i = 0; i < graph.microbatches; ++i)
-      if (const TaskId t = graph.id(replica, task, i); graph.exists[t])
+      if (const TaskId t = graph.id(replica, kind, i); graph.exists[t])
         visit(t);
   }
   template <typename Visit>
   void forEachTaskOf(int32_t rank, const Visit &visit) const {
     for (int32_t replica : graph.replicasOf[rank])
-      for (Task task : allTasks)
-        forEachTask(replica, task, visit);
+      for (ActionKind kind : taskKinds)
+        forEachTask(replica, kind, visit);
   }
 
 private:
   void useLeastBackwards(const Problem &problem) {
-    for (int32_t replica = 0; replica < graph.replicas; ++replica)
-      forEachTask(replica, Task::I, [&](TaskId t) {
-        const int32_t i = graph.places[t].microbatch;
-        if (graph.recomputes[replica])
-          againNs[t] = problem.cost(replica, ActionKind::Recompute, i).ns;
-        graph.ns[t] -= againNs[t];
-        const int64_t both =
-            std::min(graph.ns[t] + graph.ns[after(t)],
-                     problem.cost(replica, ActionKind::Backward, i).ns);
-        graph.ns[t] = std::min(graph.ns[t], both);
-        graph.ns[after(t)] = both - graph.ns[t];
+    for (int32_t replica = 0; replica < graph.numReplicas(); ++replica)
+      forEachTask(replica, ActionKind::InputGrad, [&](TaskId t) {
+        int64_t &own = graph.tasks[t].ns, &last = graph.tasks[after(t)].ns;
+        const int64_t both = std::min(
+            own + last,
+            problem.cost(replica, ActionKind::Backward, microbatchOf(t)).ns);
+        own = std::min(own, both);
+        last = both - own;
       });
   }
 
   void passOn(TaskId t) {
-    const int64_t end = heads[t] + graph.ns[t];
-    heads[after(t)] = std::max(heads[after(t)], end + againNs[after(t)]);
-    forEachOutput(t, [&](TaskId to, int64_t ns) {
-      heads[to] = std::max(heads[to], end + ns);
+    const int64_t end = heads[t] + ns(t);
+    heads[after(t)] = std::max(heads[after(t)], end);
+    forEachOutput(t, [&](TaskId to, int64_t delay) {
+      heads[to] = std::max(heads[to], end + delay);
     });
   }
   void passBack(TaskId t) {
-    tails[t] = againNs[after(t)] + graph.ns[after(t)] + tails[after(t)];
-    forEachOutput(t, [&](TaskId to, int64_t ns) {
-      tails[t] = std::max(tails[t], ns + graph.ns[to] + tails[to]);
+    tails[t] = ns(after(t)) + tails[after(t)];
+    forEachOutput(t, [&](TaskId to, int64_t delay) {
+      tails[t] = std::max(tails[t], delay + ns(to) + tails[to]);
     });
   }
   template <typename Visit>
   void forEachOutput(TaskId t, const Visit &visit) const {
-    for (int32_t o = graph.outputBegin[t]; o < graph.outputBegin[t + 1]; ++o)
+    const TaskFigures &task = graph.tasks[t];
+    for (int32_t o = task.outputBegin; o < task.outputEnd; ++o)
       visit(graph.outputs[o].to,
             graph.outputs[o].occupancyNs + graph.outputs[o].latencyNs);
   }
@@ -95,30 +120,31 @@ private:
   /// From the end of F of a replica to its I, by the replicas that follow it.
   /// O(replicas^2) for each micro-batch.
   void findReturns() {
+    const int32_t replicas = graph.numReplicas();
     std::vector<int64_t> at(graph.size());
-    for (int32_t replica = 0; replica < graph.replicas; ++replica)
-      forEachTask(replica, Task::F, [&](TaskId first) {
-        const int32_t i = graph.places[first].microbatch;
-        auto reach = [&](int32_t other, Task task, bool isReached) {
-          const TaskId t = graph.id(other, task, i);
-          if (!graph.exists[t] || (at[t] < 0 && !isReached))
+    for (int32_t replica = 0; replica < replicas; ++replica)
+      forEachTask(replica, ActionKind::Forward, [&](TaskId first) {
+        const int32_t i = microbatchOf(first);
+        const auto reach = [&](int32_t other, ActionKind kind) {
+          const TaskId t = graph.id(other, kind, i);
+          if (!graph.exists[t] || (at[t] < 0 && t != first))
             return;
-          const int64_t end = t == first ? 0 : at[t] + graph.ns[t];
-          if (task == Task::F)
-            at[after(t)] = std::max(at[after(t)], end + againNs[after(t)]);
-          forEachOutput(t, [&](TaskId to, int64_t ns) {
-            at[to] = std::max(at[to], end + ns);
+          const int64_t end = t == first ? 0 : at[t] + ns(t);
+          at[after(t)] = std::max(at[after(t)], end);
+          forEachOutput(t, [&](TaskId to, int64_t delay) {
+            at[to] = std::max(at[to], end + delay);
           });
         };
-        for (int32_t other = replica; other < graph.replicas; ++other)
-          for (Task task : {Task::F, Task::I})
-            at[graph.id(other, task, i)] = -1;
-        reach(replica, Task::F, true);
-        for (int32_t other = replica + 1; other < graph.replicas; ++other)
-          reach(other, Task::F, false);
-        for (int32_t other = graph.replicas; --other > replica;)
-          reach(other, Task::I, false);
-        returns[first] = at[after(first)];
+        for (int32_t other = replica; other < replicas; ++other)
+          for (ActionKind kind : taskKinds)
+            at[graph.id(other, kind, i)] = -1;
+        for (int32_t other = replica; other < replicas; ++other) {
+          reach(other, ActionKind::Forward);
+          reach(other, ActionKind::Recompute);
+        }
+        for (int32_t other = replicas; --other > replica;)
+          reach(other, ActionKind::InputGrad);
+        returns[first] = at[peer(first, ActionKind::InputGrad)];
       });
   }
 };
@@ -138,7 +164,7 @@ int64_t rondo::unevenRankWork(const Problem &problem) {
   for (int32_t rank = 0; paths && rank < problem.numRanks(); ++rank) {
     int64_t work = 0, head = infinite, tail = infinite;
     paths->forEachTaskOf(rank, [&](TaskId t) {
-      work += paths->graph.ns[t] + paths->againNs[t];
+      work += paths->ns(t);
       head = std::min(head, paths->heads[t]);
       tail = std::min(tail, paths->tails[t]);
     });
@@ -157,8 +183,7 @@ int64_t rondo::unevenCriticalPath(const Problem &problem) {
   int64_t best = 0;
   if (paths && problem.objective == Objective::Makespan)
     for (TaskId t = 0; t < paths->graph.size(); ++t)
-      best = std::max(best,
-                      paths->heads[t] + paths->graph.ns[t] + paths->tails[t]);
+      best = std::max(best, paths->heads[t] + paths->ns(t) + paths->tails[t]);
   return best;
 }
 
@@ -170,12 +195,13 @@ static int64_t jacksonOfLinks(const Paths &paths) {
   };
   std::vector<std::vector<Message>> byLink(graph.links);
   for (TaskId t = 0; t < graph.size(); ++t)
-    for (int32_t o = graph.outputBegin[t]; o < graph.outputBegin[t + 1]; ++o)
+    for (int32_t o = graph.tasks[t].outputBegin; o < graph.tasks[t].outputEnd;
+         ++o)
       if (const TaskOutput &output = graph.outputs[o];
           output.link >= 0 && output.occupancyNs > 0)
         byLink[output.link].push_back(
-            {paths.heads[t] + graph.ns[t],
-             output.latencyNs + graph.ns[output.to] + paths.tails[output.to],
+            {paths.heads[t] + paths.ns(t),
+             output.latencyNs + paths.ns(output.to) + paths.tails[output.to],
              output.occupancyNs});
   int64_t best = 0;
   PreemptiveBound machine;
@@ -196,22 +222,9 @@ int64_t rondo::unevenJackson(const Problem &problem) {
   PreemptiveBound machine;
   for (int32_t rank = 0; rank < problem.numRanks(); ++rank) {
     machine.clear();
-    // Each R, between F and I of its micro-batch.
-    std::vector<std::pair<int64_t, int64_t>> again;
     paths->forEachTaskOf(rank, [&](TaskId t) {
-      if (paths->graph.ns[t] > 0)
-        machine.add(&paths->heads[t], &paths->tails[t], paths->graph.ns[t], 0,
-                    1);
-      if (paths->againNs[t] > 0)
-        again.emplace_back(paths->endOf(paths->graph.before(t)),
-                           paths->graph.ns[t] + paths->tails[t]);
-    });
-    size_t next = 0;
-    paths->forEachTaskOf(rank, [&](TaskId t) {
-      if (paths->againNs[t] > 0) {
-        const auto &[head, tail] = again[next++];
-        machine.add(&head, &tail, paths->againNs[t], 0, 1);
-      }
+      if (paths->ns(t) > 0)
+        machine.add(&paths->heads[t], &paths->tails[t], paths->ns(t), 0, 1);
     });
     best = machine.run(0, best);
   }
@@ -229,25 +242,23 @@ int64_t rondo::unevenMemory(const Problem &problem) {
     __int128 area = 0;
     int64_t head = infinite;
     for (int32_t replica : paths->graph.replicasOf[rank])
-      paths->forEachTask(replica, Task::F, [&](TaskId t) {
-        const int32_t i = paths->graph.places[t].microbatch;
-        const int64_t again =
-            problem.cost(replica, ActionKind::Recompute, i).releaseBytes;
-        const int64_t whole = paths->graph.takes[t],
-                      left = std::max<int64_t>(0, whole - again),
-                      last = std::max<int64_t>(
-                          0,
-                          left - problem.cost(replica, ActionKind::InputGrad, i)
-                                     .releaseBytes);
-        const TaskId inputGrad = paths->after(t);
+      paths->forEachTask(replica, ActionKind::Forward, [&](TaskId t) {
+        const TaskId again = paths->peer(t, ActionKind::Recompute),
+                     inputGrad = paths->peer(t, ActionKind::InputGrad);
+        const auto freedBy = [&](TaskId other) {
+          return paths->graph.tasks[other].frees;
+        };
+        const int64_t whole = paths->graph.tasks[t].takes,
+                      left = std::max<int64_t>(0, whole - freedBy(again)),
+                      last = std::max<int64_t>(0, left - freedBy(inputGrad));
         // R may free its part directly after F.
-        const int64_t againNs = paths->againNs[inputGrad],
-                      away = again > 0 ? againNs : paths->returns[t];
-        area += static_cast<__int128>(whole) * (paths->graph.ns[t] + away);
+        const int64_t away =
+            freedBy(again) > 0 ? paths->ns(again) : paths->returns[t];
+        area += static_cast<__int128>(whole) * (paths->ns(t) + away);
         area += static_cast<__int128>(left) *
-                (paths->returns[t] - away + paths->graph.ns[inputGrad]);
-        area += static_cast<__int128>(last) *
-                paths->graph.ns[paths->after(inputGrad)];
+                (paths->returns[t] - away + paths->ns(inputGrad));
+        area +=
+            static_cast<__int128>(last) * paths->ns(paths->after(inputGrad));
         head = std::min(head, paths->heads[t]);
       });
     if (area == 0)

@@ -3,11 +3,11 @@
 
 #include "schedule/families/UnevenOrder.h"
 
+#include "schedule/lists/RankLists.h"
 #include "schedule/model/Infinity.h"
 #include "schedule/model/MicrobatchOrder.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/simulate/Objective.h"
-#include "schedule/uneven/RankLists.h"
 
 #include <limits>
 
@@ -43,7 +43,10 @@ static void fitToCaps(const Problem &problem, Schedule &schedule) {
     Legalizer legalizer(*graph, OrderClass::Perm);
     for (int32_t r = 0; r < graph->ranks; ++r)
       legalizer.legalize(lists, r, Overflow::Defer);
-    if (ListTimer(*graph).run(lists) == infinite)
+    ListTimer timer(*graph);
+    for (int32_t r = 0; r < graph->ranks; ++r)
+      timer.derive(lists, r);
+    if (timer.run(lists) == infinite)
       return;
     std::vector<int32_t> accumulation = std::move(schedule.accumulation);
     schedule = toSchedule(*graph, lists);

@@ -9,14 +9,11 @@
 #include "schedule/search/CopySearch.h"
 
 #include "schedule/families/Family.h"
-#include "schedule/search/CopyAnnealing.h"
 #include "schedule/search/ListSearch.h"
 #include "schedule/search/OneByOne.h"
-#include "schedule/search/Workers.h"
 #include "schedule/transforms/Offload.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 
 using namespace rondo;
@@ -35,35 +32,31 @@ constexpr int64_t chains = 8, rounds = 6;
 constexpr size_t maxStarts = 12;
 /// Temperatures of the chains of a round, as parts of the objective.
 constexpr double hottest = 0.03, coolest = 0.005;
-/// CopyAnnealing::Settings of half of the chains.
+/// ListAnnealing::Settings of half of the chains.
 constexpr double weightOfEnds = 0.1;
-
-using Start = ListStart<CopyLists>;
 
 class Searcher : ListSearch {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
-      : ListSearch(problem, options), workers(options.threads) {}
+      : ListSearch(problem, options) {}
 
   SearchResult run() {
-    if (!begin(defaultEffort))
+    if (!begin(1000 * defaultEffort))
       return std::move(result);
     for (const Schedule &start : options.starts)
-      offer(start, "start");
+      add(start, "start");
     searchWithoutCopies();
     if (options.without != "copies")
       placeCopies();
-    finish();
-    return std::move(result);
+    return end();
   }
 
 private:
-  /// Keeps a schedule if it is legal and better; returns its objective.
-  int64_t offer(Schedule schedule, const std::string &origin) {
+  /// Offers a schedule, and keeps it to start from.
+  void add(Schedule schedule, const std::string &origin) {
     if (schedule.numActions() <= maxActions)
       sources.push_back(schedule);
-    return submit(judge(problem, std::move(schedule), options.inIndexOrder),
-                  origin);
+    offer(std::move(schedule), origin);
   }
 
   /// Options for a part of the time and effort.
@@ -101,15 +94,24 @@ private:
     const bool hasFused = hasCheaperBackward(problem);
     for (const bool isFused : {false, true})
       if ((hasFused || !isFused) && !isDone())
-        if (const auto graph = makeCopyGraph(problem, isFused))
-          searchGraph(*graph, hasFused && !isFused ? 0.5 : 1);
+        if (const auto graph = makeTaskGraph(problem, isFused))
+          searchGraph({*graph, ordersOf(isFused), "copies"},
+                      hasFused && !isFused ? 0.5 : 1);
+  }
+
+  /// W keeps the order of sums, B only if that is asked for.
+  OrderClass ordersOf(bool isFused) const {
+    if (problem.isUneven())
+      return options.orders;
+    return isFused && !options.inIndexOrder ? OrderClass::Free
+                                            : OrderClass::Sums;
   }
 
   void searchWithoutCopies() {
     SearchResult plain =
         searchPlain(problem.withoutCopies(), shareWithoutCopies);
     if (plain.schedule)
-      offer(std::move(*plain.schedule), plain.origin);
+      add(std::move(*plain.schedule), plain.origin);
   }
 
   /// Orders that do not fit yet. A bound without caps holds with copies as
@@ -154,8 +156,8 @@ private:
         for (const OffloadOptions::Pairs pairs :
              {OffloadOptions::Pairs::All, OffloadOptions::Pairs::Fit}) {
           budget.use(4 * made->numActions());
-          offer(withCopies(problem, *made, {pairs, 0}),
-                "offload of " + choice.text());
+          add(withCopies(problem, *made, {pairs, 0}),
+              "offload of " + choice.text());
         }
       sources.push_back(std::move(*made));
     }
@@ -164,18 +166,18 @@ private:
 
   /// Lists of all orders so far, made legal; best first, with different
   /// objectives.
-  std::vector<Start> makeStarts(const CopyGraph &graph,
-                                CopyAnnealing &annealing) {
-    std::vector<Start> starts;
+  std::vector<ListStart> makeStarts(const ListDomain &domain) {
+    ListAnnealing annealing = makeAnnealing(domain, options.seed, budget);
+    std::vector<ListStart> starts;
     for (const Schedule &source : sources) {
-      CopyLists given;
-      if (!readLists(graph, source, given))
+      RankLists given;
+      if (!readLists(domain.graph, source, given))
         continue;
-      for (const CopyOverflow overflow :
-           {CopyOverflow::Copy, CopyOverflow::Pull, CopyOverflow::Defer}) {
+      for (const Overflow overflow :
+           {Overflow::Copy, Overflow::Pull, Overflow::Defer}) {
         if (!starts.empty() && budget.isSpent(4 * given.total()))
           return starts;
-        CopyLists lists = given;
+        RankLists lists = given;
         if (!annealing.legalize(lists, overflow))
           continue;
         const int64_t ns = annealing.timeOf(lists);
@@ -185,85 +187,54 @@ private:
     return starts;
   }
 
-  int64_t tasksLeft() const {
-    const int64_t inTime = budget.tasksInTime();
-    return std::max<int64_t>(
-        0, std::min(budget.tasksLeft(), inTime < never / workers.count()
-                                            ? inTime * workers.count()
-                                            : never));
-  }
-
-  void searchGraph(const CopyGraph &graph, double share) {
-    CopyAnnealing annealing(graph, options.seed, budget);
-    std::vector<Start> starts = makeStarts(graph, annealing);
+  void searchGraph(const ListDomain &domain, double share) {
+    std::vector<ListStart> starts = makeStarts(domain);
     if (starts.empty())
       return;
-    offer(toSchedule(graph, starts.front().lists), "copies");
+    offer(domain, starts.front().lists);
     const int64_t until =
         budget.tasksUsed() + int64_t(double(tasksLeft()) * share);
     for (int64_t round = 0; !isDone(); ++round) {
       const int64_t left = std::min(tasksLeft(), until - budget.tasksUsed());
       if (left <= 0)
         break;
-      runRound(graph, starts, round,
-               left / std::max<int64_t>(1, rounds - round) / chains);
+      std::vector<ListChain> list = chainsOf(starts, round);
+      runChains(domain, list,
+                left / std::max<int64_t>(1, rounds - round) / chains);
+      for (ListChain &chain : list)
+        insertStart(starts, std::move(chain.start), maxStarts,
+                    /*replaces=*/true);
     }
-    CopyLists lists = starts.front().lists;
-    if (starts.front().ns == objective()) {
-      Budget rest = budget.part(8 * int64_t(lists.total()) * lists.total());
-      CopyAnnealing dropping(graph, options.seed, rest);
-      dropping.dropCopies(lists);
-      Judged judged =
-          judge(problem, toSchedule(graph, lists), options.inIndexOrder);
-      if (judged.objective <= objective()) {
-        result.schedule = std::move(judged.schedule);
-        result.simulation = std::move(judged.simulation);
-      }
-    }
+    if (starts.front().ns == objective())
+      dropCopies(domain, starts.front().lists);
   }
 
-  /// Chains from the best starts, one after another or on all threads. Their
-  /// results depend on their numbers alone.
-  void runRound(const CopyGraph &graph, std::vector<Start> &starts,
-                int64_t round, int64_t each) {
-    std::vector<Start> ends(chains);
-    std::vector<Budget> parts(chains, budget.part(each));
-    std::vector<double> seconds(chains);
-    std::atomic<int64_t> firstDone{chains};
-    const double begin = budget.seconds();
-    workers.forEach(chains, [&](int32_t, int64_t i) {
-      // A chain before this one has reached the bound.
-      if (firstDone < i)
-        return;
-      const double beginOfChain = budget.seconds();
-      ends[i] = starts[(i + round) % 2 == 0 ? 0 : i / 2 % starts.size()];
-      CopyAnnealing annealing(
-          graph, options.seed + uint64_t(1 + i + chains * round), parts[i]);
-      const double hot =
-          hottest * std::pow(coolest / hottest, double(i) / double(chains - 1));
-      ends[i].ns = annealing.run(ends[i].lists, result.bound.ns, each,
-                                 {hot, i % 4 < 2 ? 0 : weightOfEnds});
-      seconds[i] = budget.seconds() - beginOfChain;
-      if (ends[i].ns <= result.bound.ns)
-        for (int64_t known = firstDone; i < known;)
-          if (firstDone.compare_exchange_weak(known, i))
-            break;
-    });
-    double together = 0;
-    for (int64_t i = 0; i < chains; ++i) {
-      budget.join(parts[i]);
-      together += seconds[i];
-      if (ends[i].ns < objective())
-        offer(toSchedule(graph, ends[i].lists), "copies");
-      insertStart(starts, std::move(ends[i]), maxStarts, /*replaces=*/true);
-    }
-    budget.addSeconds(std::max(0.0, together - (budget.seconds() - begin)));
+  /// Chains of different temperatures, half of them from the best start.
+  std::vector<ListChain> chainsOf(const std::vector<ListStart> &starts,
+                                  int64_t round) const {
+    std::vector<ListChain> list;
+    for (int64_t i = 0; i < chains; ++i)
+      list.push_back({starts[(i + round) % 2 == 0 ? 0 : i / 2 % starts.size()],
+                      {hottest * std::pow(coolest / hottest,
+                                          double(i) / double(chains - 1)),
+                       i % 4 < 2 ? 0 : weightOfEnds}});
+    return list;
+  }
+
+  void dropCopies(const ListDomain &domain, RankLists lists) {
+    Budget rest = budget.part(8 * int64_t(lists.total()) * lists.total());
+    makeAnnealing(domain, options.seed, rest).dropCopies(lists);
+    Judged judged =
+        judge(problem, toSchedule(domain.graph, lists), options.inIndexOrder);
+    if (judged.objective > objective())
+      return;
+    result.schedule = std::move(judged.schedule);
+    result.simulation = std::move(judged.simulation);
   }
 
   /// Longer orders are no starts of the local search.
   static constexpr int64_t maxActions = 200000;
 
-  Workers workers;
   /// Orders to start from; they may break caps.
   std::vector<Schedule> sources;
 };

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Arguments.h"
-#include "schedule/bounds/Shortfall.h"
 #include "schedule/search/CopySearch.h"
 #include "schedule/search/FamilyDrafts.h"
 #include "schedule/search/LessMemory.h"
@@ -10,8 +9,8 @@
 #include "schedule/search/OrderSearch.h"
 #include "schedule/search/RobustSearch.h"
 #include "schedule/search/RoundRobinSearch.h"
+#include "schedule/search/SearchState.h"
 #include "schedule/search/UnevenSearch.h"
-#include "schedule/simulate/Objective.h"
 #include "schedule/transforms/Recomputed.h"
 
 #include <algorithm>
@@ -20,9 +19,6 @@ using namespace rondo;
 
 namespace {
 
-/// Upper estimate of the cost of quickBound() per task, in tasks placed or
-/// timed.
-constexpr int64_t stepsOfBound = 12;
 /// From this many tasks on, writing families takes longer than waking threads.
 constexpr int64_t tasksForThreads = 10000;
 /// Up to this many tasks, the default effort is smaller.
@@ -33,27 +29,14 @@ constexpr int64_t tasksBeforeBounds = 1400;
 /// 1/partsForMemory of the time and effort is reserved for lowering the memory.
 constexpr int64_t partsForMemory = 16;
 
-class Searcher {
+class Searcher : SearchState {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
-      : problem(problem), options(options), tasks(problem.numTasks()),
-        budget(options), workers(options.threads) {}
+      : SearchState(problem, options) {}
 
   SearchResult run() {
-    result.fault = findShortfall(problem);
-    if (result.fault)
+    if (!begin(defaultEffort(tasks)))
       return std::move(result);
-    result.bound = roughBound(problem, options.without);
-    if (budget.hasTimeFor(stepsOfBound * tasks)) {
-      result.bound = quickBound(problem, options.without);
-      budget.use(stepsOfBound / 2 * tasks);
-    }
-    if (options.known.ns > result.bound.ns)
-      result.bound = options.known;
-    report();
-    budget.limitEffort(options.effort > 0
-                           ? std::min(options.effort, never / 1000) * 1000
-                           : defaultEffort(tasks));
     budget.reserve(partsForMemory);
     for (const Schedule &start : options.starts) {
       Judged judged = judge(problem, start, options.inIndexOrder);
@@ -80,6 +63,7 @@ public:
       offer(oneByOne(problem), "one-by-one");
     if (!result.schedule)
       tryFamilies(/*inAnyCase=*/true);
+    keepProof();
     finish();
     budget.reserve(0);
     if (result.schedule && tasks <= replayedTasks && uses("less-memory"))
@@ -94,30 +78,8 @@ private:
     return tasks <= smallTasks ? 30000000 : 200000000 + 60 * tasks;
   }
 
-  int64_t objectiveOf(const Simulation &simulation) const {
-    return rondo::objectiveOf(problem, simulation);
-  }
-
-  /// Judges a schedule, and keeps it if it is better. Returns its objective;
-  /// `never` if it breaks a rule.
   int64_t offer(Schedule schedule, const std::string &origin) {
-    Judged judged = judge(problem, std::move(schedule), options.inIndexOrder);
-    budget.use(judged.steps);
-    return keep(std::move(judged), origin);
-  }
-
-  /// Like offer(), for a judged schedule.
-  int64_t keep(Judged judged, const std::string &origin) {
-    const int64_t value = judged.objective;
-    if (value >= never || value > objective() ||
-        (value == objective() &&
-         fullestPeak(judged.simulation) >= fullestPeak(result.simulation)))
-      return value;
-    result.schedule = std::move(judged.schedule);
-    result.simulation = std::move(judged.simulation);
-    result.origin = origin;
-    report();
-    return value;
+    return judgeAndKeep(std::move(schedule), options.inIndexOrder, origin);
   }
 
   Offer offering() {
@@ -126,23 +88,7 @@ private:
     };
   }
 
-  /// Calls the observer. `found` may be better than the objective of the kept
-  /// schedule.
-  void report(int64_t found = never) const {
-    if (!options.observer)
-      return;
-    const int64_t best = std::min(found, objective());
-    options.observer({best < never ? best : infinite, result.bound});
-  }
-
-  int64_t objective() const {
-    return result.schedule ? objectiveOf(result.simulation) : never;
-  }
-  /// Whether SearchOptions::without does not name this part or bound.
-  bool uses(std::string_view name) const { return options.without != name; }
-  bool isDone() {
-    return objective() <= result.bound.ns || budget.isSpent(3 * tasks);
-  }
+  bool isDone() { return SearchState::isDone(3 * tasks); }
 
   /// Tries all families with default arguments, quick ones first, then with
   /// other arguments. `inAnyCase`: ignores the budget, and ends with the first
@@ -239,14 +185,6 @@ private:
                      int64_t(4000000)});
   }
 
-  /// `found` as for report().
-  void keep(const Bound &bound, int64_t found = never) {
-    if (bound.ns <= result.bound.ns)
-      return;
-    result.bound = bound;
-    report(found);
-  }
-
   void searchOrders(BackwardCosts costs) {
     // If time is up and there is no schedule, the order search still makes one.
     if (isDone() && result.schedule)
@@ -282,16 +220,12 @@ private:
            !flat.isStricter;
   }
 
-  void finish() {
+  void keepProof() {
     const char *exhausted = exhaustedOrders().name;
     if (result.schedule && provenNs > 0 && uses(exhausted))
       if (const int64_t ns = std::min(provenNs, objective());
           ns > result.bound.ns || ns == objective())
         result.bound = {ns, exhausted};
-    result.provenOptimal = result.schedule && objective() <= result.bound.ns;
-    if (!result.schedule)
-      result.fault = makeFault<FaultKind::NothingFits>();
-    result.stop = result.provenOptimal ? SearchStop::Optimal : budget.stop();
   }
 
   /// The owner of the order search of one flat problem.
@@ -326,12 +260,6 @@ private:
     Incumbent &best;
   };
 
-  const Problem &problem;
-  const SearchOptions &options;
-  const int64_t tasks;
-  Budget budget;
-  SearchResult result;
-  Workers workers;
   std::vector<Seed> seeds;
   /// Lower bound by an exhausted beam in ns; 0: none.
   int64_t provenNs = 0;

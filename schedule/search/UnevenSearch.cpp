@@ -3,15 +3,13 @@
 
 #include "schedule/search/UnevenSearch.h"
 
-#include "schedule/model/Infinity.h"
+#include "schedule/lists/Construct.h"
 #include "schedule/search/ListSearch.h"
 #include "schedule/search/OneByOne.h"
-#include "schedule/search/UnevenAnnealing.h"
-#include "schedule/simulate/Objective.h"
-#include "schedule/uneven/Construct.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 using namespace rondo;
 
@@ -39,15 +37,13 @@ constexpr int64_t movesPerTask = 300;
 /// orders.
 constexpr double hotStart = 0.02, hotRound = 0.01, hotOrder = 0.003;
 
-using Start = ListStart<RankLists>;
-
 class Searcher : ListSearch {
 public:
   Searcher(const Problem &problem, const SearchOptions &options)
       : ListSearch(problem, options), random(options.seed) {}
 
   SearchResult run() {
-    if (!begin(defaultEffort))
+    if (!begin(1000 * defaultEffort))
       return std::move(result);
     for (const Schedule &start : options.starts)
       offer(start, "start");
@@ -64,59 +60,34 @@ public:
         break;
       // The last search ends with the budget.
       if (hasFused && !isFused)
-        searchGraph(*graph, orders,
+        searchGraph({*graph, orders},
                     [this, end = budget.tasksUsed() + tasksLeft() / 2] {
                       return end - budget.tasksUsed();
                     });
       else
-        searchGraph(*graph, orders, [this] { return tasksLeft(); });
+        searchGraph({*graph, orders}, [this] { return tasksLeft(); });
     }
     if (!result.schedule)
       offer(oneByOne(problem), "one-by-one");
-    if (givenNs < infinite)
+    if (givenNs < never)
       result.givenNs = givenNs;
-    finish();
-    return std::move(result);
+    return end();
   }
 
 private:
-  int64_t tasksLeft() const {
-    return std::max<int64_t>(
-        0, std::min(budget.tasksLeft(), budget.tasksInTime()));
-  }
-  /// Keeps a schedule if it is legal and better; returns its objective,
-  /// `infinite` if it is not legal.
-  int64_t offer(Schedule schedule, const std::string &origin) {
-    // Schedules of families in the given order state none.
-    if (ordersWeightGrads(options.orders) && schedule.accumulation.empty())
-      schedule.accumulation = orderByLength(problem, LengthOrder::Given);
-    return submit(
-        judge(problem, std::move(schedule), ordersWeightGrads(options.orders)),
-        origin);
-  }
-
-  int64_t offer(const TaskGraph &graph, OrderClass orders,
-                const RankLists &lists, const char *origin) {
-    Schedule schedule = toSchedule(graph, lists);
-    if (ordersWeightGrads(orders))
-      schedule.accumulation = lists.order;
-    return offer(std::move(schedule), origin);
-  }
-
   /// `left` returns the number of tasks that the search may still use.
   using Left = std::function<int64_t()>;
 
-  void searchGraph(const TaskGraph &graph, OrderClass orders,
-                   const Left &left) {
-    if (orders != OrderClass::Index)
-      searchOrders(graph, OrderClass::Index,
+  void searchGraph(const ListDomain &domain, const Left &left) {
+    if (domain.orders != OrderClass::Index)
+      searchOrders({domain.graph, OrderClass::Index},
                    [this, end = budget.tasksUsed() + left() / partsForGiven] {
                      return end - budget.tasksUsed();
                    });
-    if (!isOrderGiven(orders) && !graph.isFused)
+    if (!isOrderGiven(domain.orders) && !domain.graph.isFused)
       tryFamilies({FamilyOrder::Ascending, FamilyOrder::Descending,
                    FamilyOrder::LongShort});
-    searchOrders(graph, orders, left);
+    searchOrders(domain, left);
   }
 
   void tryFamilies(std::initializer_list<FamilyOrder> orders) {
@@ -155,15 +126,16 @@ private:
   struct Construction {
     std::vector<int32_t> order;
     ConstructRule rule;
-    Start start;
+    ListStart start;
   };
 
-  Construction constructed(const TaskGraph &graph, OrderClass orders,
-                           Annealing &annealing, std::vector<int32_t> order,
+  Construction constructed(const ListDomain &domain, ListAnnealing &annealing,
+                           std::vector<int32_t> order,
                            const ConstructRule &rule) {
     Construction made{std::move(order), rule, {}};
-    budget.use(stepsOfConstruction * graph.numListed());
-    if (construct(graph, rule, orders, made.order, made.start.lists) &&
+    budget.use(stepsOfConstruction * domain.graph.numTasks());
+    if (construct(domain.graph, rule, domain.orders, made.order,
+                  made.start.lists) &&
         annealing.legalize(made.start.lists, Overflow::Defer))
       made.start.ns = annealing.timeOf(made.start.lists);
     return made;
@@ -180,10 +152,10 @@ private:
 
   /// Anneals the order of micro-batches and the rule of construction with
   /// `tasks` tasks of work; adds lists that are better than all before.
-  void annealOrders(const TaskGraph &graph, OrderClass orders,
-                    Annealing &annealing, Construction current, int64_t tasks,
-                    std::vector<Start> &starts) {
-    const int64_t begin = budget.tasksUsed(), count = graph.microbatches;
+  void annealOrders(const ListDomain &domain, ListAnnealing &annealing,
+                    Construction current, int64_t tasks,
+                    std::vector<ListStart> &starts) {
+    const int64_t begin = budget.tasksUsed(), count = domain.graph.microbatches;
     const double hot = hotOrder * double(current.start.ns);
     int64_t best = current.start.ns, used = 0;
     while (used < tasks && !isDone()) {
@@ -191,7 +163,7 @@ private:
       ConstructRule rule = current.rule;
       const int64_t a = random.below(count), b = random.below(count);
       if (random.below(8) == 0) {
-        rule = randomRule(graph);
+        rule = randomRule(domain.graph);
         rule.isBackwardFirst = random.below(4) > 0;
         rule.isTapered = random.below(2) > 0;
       } else if (random.below(2) == 0) {
@@ -204,7 +176,7 @@ private:
                     order.begin() + a + 1);
       }
       Construction next =
-          constructed(graph, orders, annealing, std::move(order), rule);
+          constructed(domain, annealing, std::move(order), rule);
       used = budget.tasksUsed() - begin;
       const double temperature = hot * (1 - double(used) / double(tasks));
       if (next.start.ns == infinite ||
@@ -221,14 +193,16 @@ private:
   }
 
   /// Lists by all rules and orders, best first, with different objectives.
-  std::vector<Start> makeStarts(const TaskGraph &graph, OrderClass orders,
-                                Annealing &annealing, const Left &left) {
-    std::vector<Start> starts;
+  std::vector<ListStart> makeStarts(const ListDomain &domain,
+                                    ListAnnealing &annealing,
+                                    const Left &left) {
+    const TaskGraph &graph = domain.graph;
+    std::vector<ListStart> starts;
     Construction best;
-    const int64_t size = graph.numListed();
+    const int64_t size = graph.numTasks();
     const bool isLarge = left() / size < movesPerTask * size;
     using WeightGrad = ConstructRule::WeightGrad;
-    for (const std::vector<int32_t> &order : ordersToTry(orders))
+    for (const std::vector<int32_t> &order : ordersToTry(domain.orders))
       for (WeightGrad weightGrad :
            {WeightGrad::Fills, WeightGrad::Waits, WeightGrad::Follows})
         for (const auto &[inFlight, isTapered] : {std::pair(1 << 30, false),
@@ -236,26 +210,24 @@ private:
                                                   {graph.ranks, true}}) {
           if (isTapered && !isLarge)
             continue;
-          if (!starts.empty() && budget.isSpent(graph.numListed()))
+          if (!starts.empty() && budget.isSpent(size))
             return starts;
           Construction made =
-              constructed(graph, orders, annealing, order,
+              constructed(domain, annealing, order,
                           {weightGrad, true, inFlight, isTapered});
           if (made.start.ns < best.start.ns)
             best = made;
           insertStart(starts, std::move(made.start), maxStarts);
         }
     if (starts.empty()) {
-      RankLists lists;
-      constructOneByOne(graph, orderByLength(problem, LengthOrder::Given),
-                        lists);
+      RankLists lists =
+          constructOneByOne(graph, orderByLength(problem, LengthOrder::Given));
       if (annealing.legalize(lists, Overflow::Defer)) {
         const int64_t ns = annealing.timeOf(lists);
         starts.push_back({std::move(lists), ns});
       }
-    } else if (isLarge && !isOrderGiven(orders)) {
-      annealOrders(graph, orders, annealing, std::move(best), left() / 2,
-                   starts);
+    } else if (isLarge && !isOrderGiven(domain.orders)) {
+      annealOrders(domain, annealing, std::move(best), left() / 2, starts);
     }
     // Fewer starts if each would have too few moves.
     const int64_t most = left() / partsForStarts / (minFirstRound * size);
@@ -264,77 +236,84 @@ private:
     return starts;
   }
 
-  void searchOrders(const TaskGraph &graph, OrderClass orders,
-                    const Left &left) {
-    Annealing annealing(graph, orders, options.seed, budget);
-    if (!problem.nics.empty())
-      annealing.exactNs = [&](const RankLists &lists) {
-        return objectiveOf(problem,
-                           simulate(problem, toSchedule(graph, lists)));
-      };
-    auto note = [&](const RankLists &lists, int64_t ns, const char *origin) {
-      if (ns < objective())
-        ns = offer(graph, orders, lists, origin);
-      if (orders == OrderClass::Index)
-        givenNs = std::min(givenNs, ns);
+  /// Anneals `count` starts on all threads with `each` tasks of work, and notes
+  /// the best objective of the given order.
+  void anneal(const ListDomain &domain, std::vector<ListStart *> some,
+              int64_t each, double hot) {
+    std::vector<ListChain> chains;
+    for (ListStart *start : some)
+      chains.push_back({std::move(*start), {hot, 0}});
+    runChains(domain, chains, each);
+    for (size_t i = 0; i < some.size(); ++i) {
+      *some[i] = std::move(chains[i].start);
+      note(domain, *some[i]);
+    }
+  }
+
+  void note(const ListDomain &domain, const ListStart &start) {
+    if (domain.orders == OrderClass::Index)
+      givenNs = std::min(givenNs, start.ns);
+  }
+
+  void searchOrders(const ListDomain &domain, const Left &left) {
+    ListAnnealing annealing = makeAnnealing(domain, options.seed, budget);
+    std::vector<ListStart> starts = makeStarts(domain, annealing, left);
+    const auto sortStarts = [&] {
+      std::stable_sort(
+          starts.begin(), starts.end(),
+          [](const ListStart &a, const ListStart &b) { return a.ns < b.ns; });
     };
-    annealing.onBetter = [&](const RankLists &lists, int64_t ns) {
-      note(lists, ns, "annealing");
-    };
-    std::vector<Start> starts = makeStarts(graph, orders, annealing, left);
-    for (const Start &start : starts)
-      note(start.lists, start.ns, "construction");
-    const int64_t bound = result.bound.ns;
+    sortStarts();
+    for (const ListStart &start : starts) {
+      if (start.ns < objective())
+        offer({domain.graph, domain.orders, "construction"}, start.lists);
+      note(domain, start);
+    }
     // Anneals all starts, then longer the better ones.
     while (starts.size() > 1 && !isDone()) {
       const int64_t each = left() / partsForStarts / int64_t(starts.size());
-      for (Start &start : starts)
-        if (!isDone())
-          start.ns = annealing.run(start.lists, bound, each, hotStart);
-      std::stable_sort(
-          starts.begin(), starts.end(),
-          [](const Start &a, const Start &b) { return a.ns < b.ns; });
+      std::vector<ListStart *> all;
+      for (ListStart &start : starts)
+        all.push_back(&start);
+      anneal(domain, all, each, hotStart);
+      sortStarts();
       if (starts.size() <= keptStarts)
         break;
       starts.resize(std::max(keptStarts, starts.size() / 3));
     }
-    // Alternates between the best lists and fresh starts.
-    for (int64_t turn = 0; !starts.empty() && left() > 0 && !isDone(); ++turn) {
-      std::stable_sort(
-          starts.begin(), starts.end(),
-          [](const Start &a, const Start &b) { return a.ns < b.ns; });
+    // Chains from the best lists and from fresh starts.
+    while (!starts.empty() && left() > 0 && !isDone()) {
       const int64_t share =
           std::min(left(), std::max(left() / partsForRound,
-                                    minRound * graph.numListed()));
-      if (turn % 2 == 0) {
-        Start &start = starts[turn / 2 % 2 == 0 ? 0 : starts.size() / 2];
-        start.ns = annealing.run(start.lists, bound, share, hotRound);
-        continue;
+                                    minRound * domain.graph.numTasks()));
+      sortStarts();
+      std::vector<ListChain> chains = {
+          {starts.front(), {hotRound, 0}},
+          {starts[starts.size() / 2], {hotRound, 0}}};
+      for (int i = 0; i < 2; ++i)
+        if (ListStart fresh = freshStart(domain, annealing);
+            fresh.ns < infinite)
+          chains.push_back({std::move(fresh), {hotStart, 0}});
+      runChains(domain, chains, share);
+      for (ListChain &chain : chains) {
+        note(domain, chain.start);
+        insertStart(starts, std::move(chain.start), keptStarts, true);
       }
-      Start fresh = freshStart(graph, orders, annealing);
-      if (fresh.ns == infinite)
-        continue;
-      fresh.ns = annealing.run(fresh.lists, bound, share, hotStart);
-      if (fresh.ns <= starts.back().ns || starts.size() < keptStarts)
-        starts.push_back(std::move(fresh));
-      if (starts.size() > keptStarts)
-        starts.erase(starts.end() - 2);
     }
   }
 
   /// Lists of a random order and rule; `infinite` if these do not fit.
-  Start freshStart(const TaskGraph &graph, OrderClass orders,
-                   Annealing &annealing) {
-    ConstructRule rule = randomRule(graph);
+  ListStart freshStart(const ListDomain &domain, ListAnnealing &annealing) {
+    ConstructRule rule = randomRule(domain.graph);
     std::vector<int32_t> order =
-        isOrderGiven(orders) ? orderByLength(problem, LengthOrder::Given)
-                             : randomOrder();
+        isOrderGiven(domain.orders) ? orderByLength(problem, LengthOrder::Given)
+                                    : randomOrder();
     rule.isBackwardFirst = random.below(4) > 0;
-    return constructed(graph, orders, annealing, std::move(order), rule).start;
+    return constructed(domain, annealing, std::move(order), rule).start;
   }
 
   Random random;
-  int64_t givenNs = infinite;
+  int64_t givenNs = never;
 };
 
 } // namespace

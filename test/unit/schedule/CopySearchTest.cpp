@@ -4,8 +4,8 @@
 #include "test/unit/schedule/RandomProblem.h"
 
 #include "schedule/bounds/Bounds.h"
+#include "schedule/lists/RankLists.h"
 #include "schedule/rules/Legality.h"
-#include "schedule/search/CopyLists.h"
 #include "schedule/search/OneByOne.h"
 #include "schedule/search/Search.h"
 #include "schedule/simulate/Objective.h"
@@ -61,29 +61,29 @@ Problem drawCopies(Engine &random, const std::vector<int32_t> &ranks,
 /// Every list of a rank that keeps the rules of its own order.
 class AllLists {
 public:
-  AllLists(const Problem &problem, const CopyGraph &graph, int32_t rank)
+  AllLists(const Problem &problem, const TaskGraph &graph, int32_t rank)
       : problem(problem), graph(graph), rank(rank), placed(graph.size()) {
     for (size_t row = 0; row < graph.rows.size(); ++row)
       for (int32_t i = 0; i < graph.microbatches; ++i)
-        if (const CopyTaskId t = graph.id(int32_t(row), i);
+        if (const TaskId t = graph.id(int32_t(row), i);
             graph.exists[t] && graph.rows[row].rank == rank)
           tasks += !isCopy(graph.rows[row].kind);
     extend();
   }
-  std::vector<std::vector<CopyTaskId>> lists;
+  std::vector<std::vector<TaskId>> lists;
 
 private:
   void extend() {
     if (tasks == 0 && open == 0)
       lists.push_back(list);
-    for (CopyTaskId t = 0; t < graph.size(); ++t) {
-      const CopyRow &row = graph.row(t);
+    for (TaskId t = 0; t < graph.size(); ++t) {
+      const TaskRow &row = graph.row(t);
       if (row.rank != rank || !graph.exists[t] || placed[t] || !mayRun(t))
         continue;
       const int64_t heldBefore = held, hostBefore = hostHeld;
       placed[t] = true;
-      held += row.takes - row.frees;
-      hostHeld += row.hostTakes - row.hostFrees;
+      held += graph.tasks[t].takes - graph.tasks[t].frees;
+      hostHeld += graph.hostTakes(t) - graph.hostFrees(t);
       tasks -= !isCopy(row.kind);
       open += row.kind == ActionKind::Save   ? 1
               : row.kind == ActionKind::Load ? -1
@@ -101,18 +101,18 @@ private:
     }
   }
 
-  bool mayRun(CopyTaskId t) const {
-    const CopyRow &row = graph.row(t);
-    const int32_t i = graph.microbatchOf(t);
-    if (row.takes > problem.memoryCaps[rank] - held ||
-        row.hostTakes > problem.hostMemory.cap(rank) - hostHeld)
+  bool mayRun(TaskId t) const {
+    const TaskRow &row = graph.row(t);
+    const int32_t i = graph.tasks[t].microbatch;
+    if (graph.tasks[t].takes > problem.memoryCaps[rank] - held ||
+        graph.hostTakes(t) > problem.hostMemory.cap(rank) - hostHeld)
       return false;
     if (row.before >= 0 && !placed[graph.id(row.before, i)])
       return false;
     for (int32_t s = row.sourceBegin; s < row.sourceEnd; ++s)
       if (!placed[graph.id(graph.sources[s], i)])
         return false;
-    if (row.isOrdered && i > 0 && !placed[t - 1])
+    if (row.kind == ActionKind::WeightGrad && i > 0 && !placed[t - 1])
       return false;
     // A micro-batch that has been saved is loaded before its consumer.
     if (row.load >= 0 && placed[graph.id(row.load, i) - graph.microbatches] &&
@@ -129,33 +129,33 @@ private:
   }
 
   const Problem &problem;
-  const CopyGraph &graph;
+  const TaskGraph &graph;
   const int32_t rank;
   std::vector<uint8_t> placed;
-  std::vector<CopyTaskId> list;
+  std::vector<TaskId> list;
   int64_t held = 0, hostHeld = 0;
   int32_t tasks = 0, open = 0;
 };
 
 /// The least objective of all lists of all ranks; `infinite` if there are none.
-int64_t optimumOf(const Problem &problem, const CopyGraph &graph) {
+int64_t optimumOf(const Problem &problem, const TaskGraph &graph) {
   std::vector<AllLists> ranks;
   for (int32_t r = 0; r < graph.ranks; ++r)
     ranks.emplace_back(problem, graph, r);
-  CopyTimer timer(graph);
-  CopyLists lists = makeLists(graph);
+  ListTimer timer(graph);
+  RankLists lists = makeLists(graph);
   int64_t best = infinite;
-  const auto set = [&](int32_t r, const std::vector<CopyTaskId> &list) {
+  const auto set = [&](int32_t r, const std::vector<TaskId> &list) {
     std::copy(list.begin(), list.end(), lists.rank(r));
     lists.length[r] = int32_t(list.size());
     timer.derive(lists, r);
   };
-  for (const std::vector<CopyTaskId> &first : ranks[0].lists) {
+  for (const std::vector<TaskId> &first : ranks[0].lists) {
     set(0, first);
     if (graph.ranks == 1)
       best = std::min(best, timer.run(lists));
     else
-      for (const std::vector<CopyTaskId> &second : ranks[1].lists) {
+      for (const std::vector<TaskId> &second : ranks[1].lists) {
         set(1, second);
         best = std::min(best, timer.run(lists));
       }
@@ -174,7 +174,7 @@ TEST(CopySearch, FindsTheOptimaOfTinyProblemsAndNoBoundIsAbove) {
         drawCopies(random, ranks, ranks.size() > 2 || n % 4 == 3 ? 1 : 2);
     if (!problem.hostMemory.hasCopies())
       continue;
-    const std::optional<CopyGraph> graph = makeCopyGraph(problem, false);
+    const std::optional<TaskGraph> graph = makeTaskGraph(problem, false);
     ASSERT_TRUE(graph);
     const int64_t optimum = optimumOf(problem, *graph);
     SearchOptions options;
@@ -221,17 +221,17 @@ TEST(CopySearch, ListsTakeTheTimesOfTheSimulator) {
         cap *= 2;
     if (random() % 2)
       problem.objective = Objective::Span;
-    const std::optional<CopyGraph> graph = makeCopyGraph(problem, false);
+    const std::optional<TaskGraph> graph = makeTaskGraph(problem, false);
     ASSERT_TRUE(graph);
-    CopyLists lists;
+    RankLists lists;
     ASSERT_TRUE(readLists(*graph, oneByOne(problem.withoutCopies()), lists));
-    CopyLegalizer legalizer(*graph);
-    CopyTimer timer(*graph);
-    CopyLists last = lists;
+    Legalizer legalizer(*graph, OrderClass::Sums);
+    ListTimer timer(*graph);
+    RankLists last = lists;
     for (int step = 0; step < 40; ++step) {
       lists = last;
       const auto r = int32_t(random() % graph->ranks);
-      CopyTaskId *list = lists.rank(r);
+      TaskId *list = lists.rank(r);
       const int32_t count = lists.length[r];
       const auto from = int32_t(random() % count),
                  to = int32_t(random() % count);
@@ -241,7 +241,7 @@ TEST(CopySearch, ListsTakeTheTimesOfTheSimulator) {
         std::rotate(list + to, list + from, list + from + 1);
       bool isLegal = true;
       for (int32_t rank = 0; rank < graph->ranks; ++rank)
-        isLegal &= legalizer.legalize(lists, rank, CopyOverflow(random() % 3),
+        isLegal &= legalizer.legalize(lists, rank, Overflow(random() % 3),
                                       int32_t(random() % 3));
       for (int32_t rank = 0; rank < graph->ranks; ++rank)
         timer.derive(lists, rank);

@@ -5,12 +5,12 @@
 #include "Exhaustive.h"
 #include "RandomProblem.h"
 
+#include "schedule/lists/Construct.h"
 #include "schedule/model/Infinity.h"
 #include "schedule/model/MicrobatchOrder.h"
 #include "schedule/rules/Legality.h"
+#include "schedule/search/ListAnnealing.h"
 #include "schedule/search/Search.h"
-#include "schedule/search/UnevenAnnealing.h"
-#include "schedule/uneven/Construct.h"
 
 using namespace rondo;
 using namespace rondo::test;
@@ -282,12 +282,12 @@ TEST(Uneven, AnnealingCountsNics) {
   options.timeLimitMs = 0;
   Budget budget(options);
   for (const bool isExact : {false, true}) {
-    Annealing annealing(*graph, OrderClass::WPerm, 1, budget);
+    ListAnnealing annealing(*graph, OrderClass::WPerm, 1, budget);
     if (isExact)
       annealing.exactNs = simulated;
     RankLists lists;
     ASSERT_TRUE(construct(*graph, {}, OrderClass::WPerm, {0, 1, 2, 3}, lists));
-    const int64_t ns = annealing.run(lists, 0, 50000, 0.02);
+    const int64_t ns = annealing.run(lists, 0, 50000, {0.02, 0});
     // The timer takes NICs for free.
     if (isExact)
       EXPECT_EQ(ns, simulated(lists));
@@ -363,26 +363,32 @@ std::vector<std::vector<Action>> ordersOfTwo(int32_t stage) {
   return orders;
 }
 
+/// The least makespan of all orders of two ranks with two micro-batches.
+int64_t optimumOfTwo(const Problem &problem) {
+  static const auto first = ordersOfTwo(0), second = ordersOfTwo(1);
+  int64_t optimum = infinite;
+  for (const std::vector<Action> &one : first)
+    for (const std::vector<Action> &other : second) {
+      Schedule schedule;
+      for (const auto *order : {&one, &other}) {
+        for (Action action : *order)
+          schedule.append(action);
+        schedule.endRank();
+      }
+      if (!checkSchedule(problem, schedule))
+        optimum = std::min(optimum, simulate(problem, schedule).makespanNs);
+    }
+  return optimum;
+}
+
 // R may run before its gradient arrives.
-TEST(Uneven, NoScheduleWithRecomputationIsBelowABound) {
-  const auto first = ordersOfTwo(0), second = ordersOfTwo(1);
-  int reached = 0;
-  for (int seed = 0; seed < caseCount(60); ++seed) {
+TEST(Uneven, RecomputationHasItsOwnPlace) {
+  int reached = 0, early = 0;
+  for (int seed = 0; seed < caseCount(120); ++seed) {
     Engine random(seed);
     const Problem problem = drawRecomputing(random);
     ASSERT_EQ(problem.check(), std::nullopt);
-    int64_t optimum = infinite;
-    for (const std::vector<Action> &one : first)
-      for (const std::vector<Action> &other : second) {
-        Schedule schedule;
-        for (const auto *order : {&one, &other}) {
-          for (Action action : *order)
-            schedule.append(action);
-          schedule.endRank();
-        }
-        if (!checkSchedule(problem, schedule))
-          optimum = std::min(optimum, simulate(problem, schedule).makespanNs);
-      }
+    const int64_t optimum = optimumOfTwo(problem);
     ASSERT_LT(optimum, infinite);
     for (const BoundArgument &argument : boundArguments()) {
       if (argument.isOfShards)
@@ -391,8 +397,36 @@ TEST(Uneven, NoScheduleWithRecomputationIsBelowABound) {
       EXPECT_LE(bound, optimum) << argument.name << " with seed " << seed;
       reached += bound == optimum;
     }
+    SearchOptions options;
+    options.timeLimitMs = 0;
+    options.effort = 1000;
+    options.orders = OrderClass::Free;
+    const SearchResult found = search(problem, options);
+    ASSERT_TRUE(found.schedule) << seed;
+    EXPECT_EQ(checkSchedule(problem, *found.schedule), std::nullopt);
+    EXPECT_EQ(found.simulation.makespanNs, optimum) << seed;
+    for (int32_t r = 0; r < 2; ++r)
+      for (int64_t i = 0; i + 1 < found.schedule->rank(r).size(); ++i)
+        early += found.schedule->rank(r)[i].kind() == ActionKind::Recompute &&
+                 found.schedule->rank(r)[i + 1].kind() == ActionKind::Recompute;
   }
   EXPECT_GT(reached, 0);
+  EXPECT_GT(early, 0);
+}
+
+TEST(Uneven, ThreadsDoNotChangeTheResult) {
+  const Problem problem = twoRanks({1, 5, 2, 4, 3}, 9);
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  options.effort = 500;
+  const SearchResult one = search(problem, options);
+  options.threads = 3;
+  const SearchResult three = search(problem, options);
+  ASSERT_TRUE(one.schedule && three.schedule);
+  EXPECT_TRUE(std::equal(one.schedule->all().begin(), one.schedule->all().end(),
+                         three.schedule->all().begin(),
+                         three.schedule->all().end()));
+  EXPECT_EQ(one.effort, three.effort);
 }
 
 } // namespace

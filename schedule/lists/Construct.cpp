@@ -1,7 +1,7 @@
 //===- Construct.cpp - Lists of tasks by priorities -----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/uneven/Construct.h"
+#include "schedule/lists/Construct.h"
 
 #include "schedule/model/Infinity.h"
 
@@ -17,8 +17,7 @@ public:
               OrderClass orders, RankLists &lists)
       : graph(graph), rule(rule), orders(orders), lists(lists),
         arrivalNs(graph.size()), missing(graph.numInputs), isDone(graph.size()),
-        linkFreeNs(graph.links), ranks(graph.ranks),
-        turns(size_t(graph.replicas) * tasksPerMicrobatch) {}
+        linkFreeNs(graph.links), ranks(graph.ranks), turns(graph.rows.size()) {}
 
   bool run() {
     for (int32_t r = 0; r < graph.ranks; ++r) {
@@ -27,7 +26,7 @@ public:
       for (int32_t replica : graph.replicasOf[r])
         for (Task task : allTasks)
           for (int32_t i = 0; i < graph.microbatches; ++i)
-            ranks[r].left += isListed(graph.id(replica, task, i));
+            ranks[r].left += graph.exists[graph.id(replica, kindOf(task), i)];
     }
     for (;;) {
       // The rank whose next decision is the earliest.
@@ -48,15 +47,9 @@ public:
       ranks[first].clock = firstNs;
       start(first, choose(first, firstNs));
     }
-    lists.tasks.clear();
-    lists.begin.assign(1, 0);
     bool isComplete = true;
-    for (const Rank &rank : ranks) {
-      lists.tasks.insert(lists.tasks.end(), rank.tasks.begin(),
-                         rank.tasks.end());
-      lists.begin.push_back(static_cast<int32_t>(lists.tasks.size()));
+    for (const Rank &rank : ranks)
       isComplete &= rank.left == 0;
-    }
     return isComplete;
   }
 
@@ -68,48 +61,69 @@ private:
     int32_t left = 0, inFlight = 0, most = 0;
     /// [micro-batch]: whether one of its F has run here.
     std::vector<uint8_t> begun;
-    std::vector<TaskId> tasks;
   };
 
-  bool isListed(TaskId t) const {
-    return graph.exists[t] && !(graph.isFused && graph.taskOf(t) == Task::W);
+  Task taskOf(TaskId t) const { return rondo::taskOf(graph.row(t).kind); }
+  int32_t microbatchOf(TaskId t) const { return graph.tasks[t].microbatch; }
+
+  /// The R that runs directly before a task; -1: none.
+  TaskId againOf(TaskId t) const {
+    const int32_t row = graph.row(t).before;
+    return row >= 0 && graph.rows[row].kind == ActionKind::Recompute
+               ? graph.id(row, microbatchOf(t))
+               : -1;
+  }
+  /// The cost of a task with its R.
+  Cost costOf(TaskId t) const {
+    const TaskFigures &task = graph.tasks[t];
+    Cost cost = {task.ns, task.takes, task.frees};
+    if (const TaskId again = againOf(t); again >= 0) {
+      cost.ns += graph.tasks[again].ns;
+      cost.acquireBytes += graph.tasks[again].takes;
+      cost.releaseBytes += graph.tasks[again].frees;
+    }
+    return cost;
   }
 
   int32_t mostInFlight(int32_t r) const {
     if (!rule.isTapered || graph.replicasOf[r].empty())
       return rule.inFlight;
     // Replicas are numbered in the order of their stages.
-    const int64_t after = graph.replicas - graph.replicasOf[r].front();
-    return static_cast<int32_t>((rule.inFlight * after + graph.replicas - 1) /
-                                graph.replicas);
+    const int64_t replicas = graph.numReplicas(),
+                  after = replicas - graph.replicasOf[r].front();
+    return static_cast<int32_t>((rule.inFlight * after + replicas - 1) /
+                                replicas);
   }
 
   /// Bytes of all F of a micro-batch on a rank.
   int64_t forwardBytes(int32_t r, int32_t i) const {
     int64_t bytes = 0;
     for (int32_t replica : graph.replicasOf[r])
-      bytes += graph.takes[graph.id(replica, Task::F, i)];
+      bytes += graph.tasks[graph.id(replica, ActionKind::Forward, i)].takes;
     return bytes;
   }
 
   bool fits(int32_t r, TaskId t) const {
     const Rank &rank = ranks[r];
-    const TaskPlace &place = graph.places[t];
-    if (place.task != Task::F)
-      return rank.held + graph.takes[t] <= graph.caps[r];
-    if (rank.begun[place.microbatch])
+    const int32_t i = microbatchOf(t);
+    if (taskOf(t) != Task::F)
+      return rank.held + costOf(t).acquireBytes <= graph.caps[r];
+    if (rank.begun[i])
       return true; // reserved
     return rank.inFlight < rank.most &&
-           rank.held + rank.reserved + forwardBytes(r, place.microbatch) <=
-               graph.caps[r];
+           rank.held + rank.reserved + forwardBytes(r, i) <= graph.caps[r];
   }
 
   /// The earliest start of a task, `infinite` if an input has not been made.
   int64_t readyNs(TaskId t) const {
+    const TaskRow &row = graph.row(t);
+    const Task task = taskOf(t);
     if (missing[t] > 0 ||
-        (graph.taskOf(t) != Task::F && !isDone[graph.before(t)]))
+        (task != Task::F &&
+         !isDone[graph.id(row.replica, kindOf(taskBefore(task)),
+                          microbatchOf(t))]))
       return infinite;
-    return std::max(arrivalNs[t], ranks[graph.rankOf(t)].clock);
+    return std::max(arrivalNs[t], ranks[row.rank].clock);
   }
 
   /// Calls visit(task, earliest start) for each task that may be next. If it
@@ -117,12 +131,10 @@ private:
   template <typename Visit> void forEach(int32_t r, const Visit &visit) const {
     for (int32_t replica : graph.replicasOf[r])
       for (Task task : allTasks) {
-        if (graph.isFused && task == Task::W)
-          continue;
-        const bool isOrdered = isOrderedKind(graph, orders, task);
-        for (int32_t k = turns[replica * tasksPerMicrobatch + indexOf(task)];
-             k < graph.microbatches; ++k) {
-          const TaskId t = graph.id(replica, task, lists.order[k]);
+        const int32_t row = graph.rowOf(replica, kindOf(task));
+        const bool isOrdered = graph.isOrdered(orders, graph.rows[row]);
+        for (int32_t k = turns[row]; k < graph.microbatches; ++k) {
+          const TaskId t = graph.id(row, lists.order[k]);
           if (!graph.exists[t] || isDone[t])
             continue;
           if (fits(r, t))
@@ -149,31 +161,30 @@ private:
     int bestRank = 4;
     int64_t arrival = infinite;
     forEach(r, [&](TaskId t, int64_t ns) {
-      const TaskPlace &place = graph.places[t];
+      const Task task = taskOf(t);
       if (ns > now) {
-        if (place.task != Task::W)
+        if (task != Task::W)
           arrival = std::min(arrival, ns);
         return false;
       }
       const bool isEager =
           rule.weightGrad == ConstructRule::WeightGrad::Follows;
-      const int rank = place.task == Task::W ? (isEager ? 0 : 3)
-                       : (place.task == Task::I) == rule.isBackwardFirst ? 1
-                                                                         : 2;
-      const bool isBefore =
-          best >= 0 && lists.place[place.microbatch] <
-                           lists.place[graph.places[best].microbatch];
+      const int rank = task == Task::W ? (isEager ? 0 : 3)
+                       : (task == Task::I) == rule.isBackwardFirst ? 1
+                                                                   : 2;
+      const bool isBefore = best >= 0 && lists.place[microbatchOf(t)] <
+                                             lists.place[microbatchOf(best)];
       if (rank < bestRank || (rank == bestRank && isBefore)) {
         best = t;
         bestRank = rank;
       }
       return true;
     });
-    if (best >= 0 && graph.taskOf(best) == Task::W && arrival < infinite &&
+    if (best >= 0 && taskOf(best) == Task::W && arrival < infinite &&
         rule.weightGrad == ConstructRule::WeightGrad::Waits &&
-        now + graph.ns[best] / 2 > arrival)
+        now + graph.tasks[best].ns / 2 > arrival)
       forEach(r, [&](TaskId t, int64_t ns) {
-        if (ns == arrival && graph.taskOf(t) != Task::W)
+        if (ns == arrival && taskOf(t) != Task::W)
           best = t;
         return false;
       });
@@ -182,31 +193,35 @@ private:
 
   void start(int32_t r, TaskId t) {
     Rank &rank = ranks[r];
-    const TaskPlace &place = graph.places[t];
-    const int64_t end = readyNs(t) + graph.ns[t];
+    const TaskFigures &figures = graph.tasks[t];
+    const Task task = taskOf(t);
+    const Cost cost = costOf(t);
+    const int64_t end = readyNs(t) + cost.ns;
     rank.clock = end;
     rank.hasChanged = true;
     isDone[t] = true;
     --rank.left;
-    rank.tasks.push_back(t);
-    if (place.task == Task::F) {
-      if (!rank.begun[place.microbatch]) {
-        rank.begun[place.microbatch] = true;
-        rank.reserved += forwardBytes(r, place.microbatch);
+    if (const TaskId again = againOf(t); again >= 0)
+      lists.append(r, again);
+    lists.append(r, t);
+    if (task == Task::F) {
+      if (!rank.begun[figures.microbatch]) {
+        rank.begun[figures.microbatch] = true;
+        rank.reserved += forwardBytes(r, figures.microbatch);
       }
-      rank.reserved -= graph.takes[t];
+      rank.reserved -= cost.acquireBytes;
       ++rank.inFlight;
     }
-    rank.inFlight -= place.task == Task::I;
-    rank.held += graph.takes[t] - graph.frees[t];
-    int32_t &turn = turns[place.row];
+    rank.inFlight -= task == Task::I;
+    rank.held += cost.acquireBytes - cost.releaseBytes;
+    int32_t &turn = turns[figures.row];
     while (turn < graph.microbatches) {
-      const TaskId next = place.row * graph.microbatches + lists.order[turn];
+      const TaskId next = graph.id(figures.row, lists.order[turn]);
       if (graph.exists[next] && !isDone[next])
         break;
       ++turn;
     }
-    for (int32_t o = graph.outputBegin[t]; o < graph.outputBegin[t + 1]; ++o) {
+    for (int32_t o = figures.outputBegin; o < figures.outputEnd; ++o) {
       const TaskOutput &output = graph.outputs[o];
       int64_t arrival = end;
       if (output.link >= 0) {
@@ -216,7 +231,7 @@ private:
       }
       arrivalNs[output.to] = std::max(arrivalNs[output.to], arrival);
       --missing[output.to];
-      ranks[graph.rankOf(output.to)].hasChanged = true;
+      ranks[graph.row(output.to).rank].hasChanged = true;
     }
   }
 
@@ -229,7 +244,7 @@ private:
   std::vector<uint8_t> isDone;
   std::vector<int64_t> linkFreeNs;
   std::vector<Rank> ranks;
-  /// [TaskPlace::row]: the first place of `order` that is not done.
+  /// [row]: the first place of `order` that is not done.
   std::vector<int32_t> turns;
 };
 
@@ -238,30 +253,29 @@ private:
 bool rondo::construct(const TaskGraph &graph, const ConstructRule &rule,
                       OrderClass orders, std::vector<int32_t> order,
                       RankLists &lists) {
+  lists = makeLists(graph);
   lists.setOrder(std::move(order));
   return Constructor(graph, rule, orders, lists).run();
 }
 
-void rondo::constructOneByOne(const TaskGraph &graph,
-                              std::vector<int32_t> order, RankLists &lists) {
+RankLists rondo::constructOneByOne(const TaskGraph &graph,
+                                   std::vector<int32_t> order) {
+  RankLists lists = makeLists(graph);
   lists.setOrder(std::move(order));
-  lists.tasks.clear();
-  lists.begin.assign(1, 0);
-  for (const std::vector<int32_t> &replicas : graph.replicasOf) {
+  for (int32_t r = 0; r < graph.ranks; ++r)
     for (int32_t i : lists.order) {
-      auto add = [&](int32_t replica, Task task) {
-        if (const TaskId t = graph.id(replica, task, i); graph.exists[t])
-          lists.tasks.push_back(t);
+      const auto add = [&](int32_t replica, ActionKind kind) {
+        if (const TaskId t = graph.id(replica, kind, i); graph.exists[t])
+          lists.append(r, t);
       };
+      const std::vector<int32_t> &replicas = graph.replicasOf[r];
       for (int32_t replica : replicas)
-        add(replica, Task::F);
+        add(replica, ActionKind::Forward);
       for (auto replica = replicas.rbegin(); replica != replicas.rend();
-           ++replica) {
-        add(*replica, Task::I);
-        if (!graph.isFused)
-          add(*replica, Task::W);
-      }
+           ++replica)
+        for (ActionKind kind : {ActionKind::Recompute, ActionKind::InputGrad,
+                                ActionKind::WeightGrad})
+          add(*replica, kind);
     }
-    lists.begin.push_back(static_cast<int32_t>(lists.tasks.size()));
-  }
+  return lists;
 }

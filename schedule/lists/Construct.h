@@ -1,10 +1,10 @@
 //===- Construct.h - Lists of tasks by priorities ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef RONDO_SCHEDULE_UNEVEN_CONSTRUCT_H
-#define RONDO_SCHEDULE_UNEVEN_CONSTRUCT_H
+#ifndef RONDO_SCHEDULE_LISTS_CONSTRUCT_H
+#define RONDO_SCHEDULE_LISTS_CONSTRUCT_H
 
-#include "schedule/uneven/RankLists.h"
+#include "schedule/lists/RankLists.h"
 
 namespace rondo {
 
@@ -31,15 +31,14 @@ struct ConstructRule {
 /// Runs a clock: each rank that is free takes the task that the rule prefers of
 /// those that can start, of one kind that which comes first in `order`. F
 /// starts if the rank then still fits all F of the micro-batches that it has
-/// begun, so that it always reaches their backwards. False if tasks wait for
-/// each other.
+/// begun, so that it always reaches their backwards. R runs directly before its
+/// backward. False if tasks wait for each other.
 bool construct(const TaskGraph &graph, const ConstructRule &rule,
                OrderClass orders, std::vector<int32_t> order, RankLists &lists);
 
 /// The lists that run one micro-batch after another; needs the least memory.
-void constructOneByOne(const TaskGraph &graph, std::vector<int32_t> order,
-                       RankLists &lists);
+RankLists constructOneByOne(const TaskGraph &graph, std::vector<int32_t> order);
 
 } // namespace rondo
 
-#endif // RONDO_SCHEDULE_UNEVEN_CONSTRUCT_H
+#endif // RONDO_SCHEDULE_LISTS_CONSTRUCT_H

@@ -1,7 +1,7 @@
-//===- CopyTimer.cpp - Times of lists with copies -------------------------===//
+//===- ListTimer.cpp - Times of lists ------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "schedule/search/CopyLists.h"
+#include "schedule/lists/RankLists.h"
 
 #include <algorithm>
 #include <tuple>
@@ -10,21 +10,26 @@ using namespace rondo;
 
 static constexpr int64_t notEnded = -1;
 
-CopyTimer::CopyTimer(const CopyGraph &graph)
+ListTimer::ListTimer(const TaskGraph &graph)
     : graph(graph), waits(graph.ranks), previous(graph.ranks),
       positionInRank(graph.size()), end(graph.size()), ready(graph.size()),
-      linkFreeNs(graph.links), firstNs(graph.ranks), cause(graph.size()),
-      readyBy(graph.size()), missing(graph.size()),
-      next(size_t(graph.ranks) * CopyGraph::numLanes),
-      lanes(size_t(graph.ranks) * CopyGraph::numLanes), isQueued(graph.ranks),
+      linkFreeNs(graph.links), firstNs(graph.ranks), workNs(graph.ranks),
+      leftNs(graph.ranks), cause(graph.size()), readyBy(graph.size()),
+      missing(graph.size()), next(size_t(graph.ranks) * TaskGraph::numLanes),
+      lanes(size_t(graph.ranks) * TaskGraph::numLanes), isQueued(graph.ranks),
       hasAsked(lanes.size()), sharedLanes(2 * graph.isSharedHalf.size()) {
+  for (TaskId t = 0; t < graph.size(); ++t)
+    if (graph.exists[t] && graph.tasks[t].lane == 0)
+      workNs[graph.tasks[t].rank] += graph.tasks[t].ns;
   int32_t longest = 0;
   for (int32_t r = 0; r < graph.ranks; ++r) {
+    if (!graph.mayCopy[r])
+      continue;
     const int32_t actions = graph.numActions[r];
     longest = std::max(longest, actions);
     for (RankWaits *own : {&waits[r], &previous[r]}) {
       own->begin.reserve(actions + 1);
-      own->awaited.reserve(size_t(actions) * CopyGraph::numLanes);
+      own->awaited.reserve(size_t(actions) * TaskGraph::numLanes);
     }
   }
   knownBy.resize(longest);
@@ -35,7 +40,7 @@ CopyTimer::CopyTimer(const CopyGraph &graph)
   requests.reserve(lanes.size());
 }
 
-void CopyTimer::Count::reset(int64_t newCap) {
+void ListTimer::Count::reset(int64_t newCap) {
   cap = newCap;
   taken = 0;
   std::fill(std::begin(known), std::end(known), 0);
@@ -43,8 +48,15 @@ void CopyTimer::Count::reset(int64_t newCap) {
   releases.clear();
 }
 
+void ListTimer::Count::free(int32_t position, int32_t lane, int64_t bytes) {
+  if (bytes == 0)
+    return;
+  releases.push_back({position, lane, bytes});
+  known[lane] += bytes;
+}
+
 /// Takes bytes on a lane, which awaits releases in list order until they fit.
-void CopyTimer::take(Count &count, int32_t lane, int64_t bytes,
+void ListTimer::take(Count &count, int32_t lane, int64_t bytes,
                      RankWaits &out) {
   count.taken += bytes;
   int64_t &known = count.known[lane];
@@ -61,125 +73,119 @@ void CopyTimer::take(Count &count, int32_t lane, int64_t bytes,
   }
 }
 
-void CopyTimer::derive(const CopyLists &lists, int32_t rank) {
+void ListTimer::derive(const RankLists &lists, int32_t rank) {
+  if (!graph.mayCopy[rank])
+    return;
   std::swap(waits[rank], previous[rank]);
   RankWaits &out = waits[rank];
   out.begin.clear();
   out.awaited.clear();
   device.reset(graph.caps[rank]);
   host.reset(graph.hostCaps[rank]);
-  const CopyTaskId *const tasks = lists.rank(rank);
+  const TaskId *const tasks = lists.rank(rank);
   const int32_t length = lists.length[rank];
-  for (const CopyPair &pair : graph.pairs[rank])
-    std::fill_n(positionInRank.begin() + graph.id(pair.load, 0),
+  for (int32_t replica : graph.replicasOf[rank])
+    std::fill_n(positionInRank.begin() + graph.id(replica, ActionKind::Load, 0),
                 graph.microbatches, -1);
   for (int32_t i = 0; i < length; ++i) {
-    const CopyTaskId t = tasks[i];
-    const CopyRow &row = graph.row(t);
-    const int32_t microbatch = graph.microbatchOf(t);
+    const TaskId t = tasks[i];
+    const TaskFigures &task = graph.tasks[t];
+    const int32_t lane = task.lane;
     knownBy[i] = 0;
     positionInRank[t] = i;
     out.begin.push_back(static_cast<int32_t>(out.awaited.size()));
-    // The actions on other lanes that it needs.
-    const int32_t neededRow = row.lane != 0 ? row.before : row.load;
-    if (neededRow >= 0 && graph.rows[neededRow].lane != row.lane)
-      if (const int32_t needed =
-              positionInRank[graph.id(neededRow, microbatch)];
-          needed >= 0 && !(knownBy[needed] >> row.lane & 1)) {
-        knownBy[needed] |= uint8_t(1u << row.lane);
-        out.awaited.push_back(needed);
-        device.known[row.lane] += graph.rows[neededRow].frees;
-        host.known[row.lane] += graph.rows[neededRow].hostFrees;
+    // The action on another lane that it needs.
+    const TaskId needed = lane != 0 ? task.before : task.load;
+    if (needed >= 0 && graph.tasks[needed].lane != lane)
+      if (const int32_t at = positionInRank[needed];
+          at >= 0 && !(knownBy[at] >> lane & 1)) {
+        knownBy[at] |= uint8_t(1u << lane);
+        out.awaited.push_back(at);
+        device.known[lane] += graph.tasks[needed].frees;
+        host.known[lane] += graph.hostFrees(needed);
       }
-    if (row.takes > 0)
-      take(device, row.lane, row.takes, out);
-    if (row.hostTakes > 0)
-      take(host, row.lane, row.hostTakes, out);
-    if (row.frees > 0) {
-      device.releases.push_back({i, row.lane, row.frees});
-      device.known[row.lane] += row.frees;
-    }
-    if (row.hostFrees > 0) {
-      host.releases.push_back({i, row.lane, row.hostFrees});
-      host.known[row.lane] += row.hostFrees;
-    }
+    if (task.takes > 0)
+      take(device, lane, task.takes, out);
+    if (const int64_t bytes = graph.hostTakes(t); bytes > 0)
+      take(host, lane, bytes, out);
+    device.free(i, lane, task.frees);
+    host.free(i, lane, graph.hostFrees(t));
   }
   out.begin.push_back(static_cast<int32_t>(out.awaited.size()));
 }
 
-void CopyTimer::wake(int32_t rank) {
-  if (isQueued[rank])
-    return;
-  isQueued[rank] = true;
-  worklist.push_back(rank);
-}
-
-void CopyTimer::send(const CopyRow &row, CopyTaskId t) {
-  const int32_t microbatch = graph.microbatchOf(t);
-  for (int32_t o = row.outputBegin; o < row.outputEnd; ++o) {
-    const CopyOutput &output = graph.outputs[o];
-    const CopyTaskId to = graph.id(output.row, microbatch);
-    if (!graph.exists[to])
-      continue;
+inline void ListTimer::send(const TaskFigures &task, int32_t rank, TaskId t) {
+  for (int32_t o = task.outputBegin; o < task.outputEnd; ++o) {
+    const TaskOutput &output = graph.outputs[o];
     int64_t arrival = end[t];
     if (output.link >= 0) {
       int64_t &freeNs = linkFreeNs[output.link];
       freeNs = std::max(freeNs, arrival) + output.occupancyNs;
       arrival = freeNs + output.latencyNs;
     }
-    if (arrival >= ready[to]) {
-      ready[to] = arrival;
-      readyBy[to] = t;
+    if (arrival >= ready[output.to]) {
+      ready[output.to] = arrival;
+      readyBy[output.to] = t;
     }
-    if (--missing[to] == 0)
-      if (const int32_t rank = graph.row(to).rank; rank != row.rank)
-        wake(rank);
+    if (--missing[output.to] > 0)
+      continue;
+    if (const int32_t to = graph.tasks[output.to].rank;
+        to != rank &&
+        (!inOrder || inOrder->rank(to)[next[to]] == output.to))
+      wake(to);
   }
 }
 
-void CopyTimer::finish(CopyTaskId t, int64_t startNs, CopyTaskId by) {
-  const CopyRow &row = graph.row(t);
-  end[t] = startNs + row.ns;
-  cause[t] = by;
-  lanes[row.rank * CopyGraph::numLanes + row.lane] = {end[t], t};
-  ++done;
-  if (row.outputBegin < row.outputEnd)
-    send(row, t);
-}
-
-/// Starts an action if its messages have been made. Precondition: all that it
-/// awaits has ended.
-bool CopyTimer::startAction(int32_t rank, int32_t at, CopyTaskId t) {
-  if (missing[t] != 0)
-    return false;
-  const CopyRow &row = graph.row(t);
-  const Lane &lane = lanes[rank * CopyGraph::numLanes + row.lane];
-  int64_t start = lane.freeNs;
-  CopyTaskId by = lane.last;
-  if (ready[t] > start) {
-    start = ready[t];
-    by = readyBy[t];
-  }
+void ListTimer::awaitOthers(int32_t rank, int32_t at, int64_t &start,
+                            TaskId &by) const {
   const RankWaits &own = waits[rank];
   for (int32_t w = own.begin[at]; w < own.begin[at + 1]; ++w) {
-    const CopyTaskId other = list[own.awaited[w]];
+    const TaskId other = list[own.awaited[w]];
     if (end[other] > start) {
       start = end[other];
       by = other;
     }
   }
-  if (start + row.ns + row.tailNs > limit)
+}
+
+/// Starts an action if its messages have been made. Precondition: all that it
+/// awaits has ended.
+inline bool ListTimer::startAction(int32_t rank, int32_t at, TaskId t) {
+  if (missing[t] != 0)
     return false;
-  if (firstNs[rank] < 0 && row.lane == 0)
-    firstNs[rank] = start;
-  finish(t, start, by);
+  const TaskFigures &task = graph.tasks[t];
+  Lane &lane = lanes[rank * TaskGraph::numLanes + task.lane];
+  int64_t start = lane.freeNs;
+  TaskId by = lane.last;
+  if (ready[t] > start) {
+    start = ready[t];
+    by = readyBy[t];
+  }
+  if (graph.mayCopy[rank])
+    awaitOthers(rank, at, start, by);
+  int64_t pathNs = task.ns + task.tailNs;
+  if (task.lane == 0) {
+    pathNs = std::max(pathNs, leftNs[rank]);
+    leftNs[rank] -= task.ns;
+    if (firstNs[rank] < 0)
+      firstNs[rank] = start;
+  }
+  if (start + pathNs > limit) {
+    isBeyond = true;
+    return false;
+  }
+  end[t] = start + task.ns;
+  cause[t] = by;
+  lane = {end[t], t};
+  ++done;
+  send(task, rank, t);
   return true;
 }
 
 /// All that an action awaits is listed before it, so lists are run in their
 /// order.
-void CopyTimer::runInListOrder(const CopyLists &lists) {
-  while (!worklist.empty()) {
+void ListTimer::runInListOrder(const RankLists &lists) {
+  while (!worklist.empty() && !isBeyond) {
     const int32_t r = worklist.back();
     worklist.pop_back();
     isQueued[r] = false;
@@ -190,7 +196,9 @@ void CopyTimer::runInListOrder(const CopyLists &lists) {
   }
 }
 
-bool CopyTimer::isAwaitedDone(int32_t rank, int32_t at) const {
+bool ListTimer::isAwaitedDone(int32_t rank, int32_t at) const {
+  if (!graph.mayCopy[rank])
+    return true;
   const RankWaits &own = waits[rank];
   for (int32_t w = own.begin[at]; w < own.begin[at + 1]; ++w)
     if (end[list[own.awaited[w]]] == notEnded)
@@ -200,12 +208,12 @@ bool CopyTimer::isAwaitedDone(int32_t rank, int32_t at) const {
 
 /// Runs the next action of a lane, or asks for its shared host link. Returns
 /// whether it has run.
-bool CopyTimer::advance(const CopyLists &lists, int32_t rank, int32_t lane) {
-  const size_t number = size_t(rank) * CopyGraph::numLanes + lane;
+bool ListTimer::advance(const RankLists &lists, int32_t rank, int32_t lane) {
+  const size_t number = size_t(rank) * TaskGraph::numLanes + lane;
   if (hasAsked[number])
     return false;
   int32_t &at = next[number];
-  while (at < lists.length[rank] && graph.row(list[at]).lane != lane)
+  while (at < lists.length[rank] && graph.tasks[list[at]].lane != lane)
     ++at;
   if (at == lists.length[rank] || !isAwaitedDone(rank, at))
     return false;
@@ -225,7 +233,7 @@ bool CopyTimer::advance(const CopyLists &lists, int32_t rank, int32_t lane) {
 }
 
 /// Grants the shared host link to the copy that was ready first.
-bool CopyTimer::grant(const CopyLists &lists) {
+bool ListTimer::grant(const RankLists &lists) {
   if (requests.empty())
     return false;
   const auto first = std::min_element(
@@ -239,9 +247,9 @@ bool CopyTimer::grant(const CopyLists &lists) {
   const int32_t link = graph.sharedLinks[r];
   Lane &shared =
       sharedLanes[2 * link + (lane == 2 && !graph.isSharedHalf[link])];
-  const size_t number = size_t(r) * CopyGraph::numLanes + lane;
+  const size_t number = size_t(r) * TaskGraph::numLanes + lane;
   list = lists.rank(r);
-  const CopyTaskId t = list[next[number]];
+  const TaskId t = list[next[number]];
   const Lane own = lanes[number];
   if (shared.freeNs > own.freeNs)
     lanes[number] = shared;
@@ -254,8 +262,8 @@ bool CopyTimer::grant(const CopyLists &lists) {
   return true;
 }
 
-void CopyTimer::runLanes(const CopyLists &lists) {
-  while (!worklist.empty() || grant(lists)) {
+void ListTimer::runLanes(const RankLists &lists) {
+  while (!isBeyond && (!worklist.empty() || grant(lists))) {
     if (worklist.empty())
       continue;
     const int32_t r = worklist.back();
@@ -264,14 +272,14 @@ void CopyTimer::runLanes(const CopyLists &lists) {
     list = lists.rank(r);
     for (bool isNew = true; isNew;) {
       isNew = false;
-      for (int32_t lane = 0; lane < CopyGraph::numLanes; ++lane)
+      for (int32_t lane = 0; lane < TaskGraph::numLanes; ++lane)
         while (advance(lists, r, lane))
           isNew = true;
     }
   }
 }
 
-int64_t CopyTimer::run(const CopyLists &lists, int64_t maxNs) {
+int64_t ListTimer::run(const RankLists &lists, int64_t maxNs) {
   limit = graph.objective == Objective::Span ? infinite : maxNs;
   std::copy(graph.numInputs.begin(), graph.numInputs.end(), missing.begin());
   std::fill(ready.begin(), ready.end(), 0);
@@ -279,13 +287,16 @@ int64_t CopyTimer::run(const CopyLists &lists, int64_t maxNs) {
   std::fill(lanes.begin(), lanes.end(), Lane());
   std::fill(next.begin(), next.end(), 0);
   std::fill(firstNs.begin(), firstNs.end(), -1);
+  leftNs = workNs;
+  isBeyond = false;
   worklist.clear();
   done = 0;
   for (int32_t r = graph.ranks; r-- > 0;) {
     isQueued[r] = false;
     wake(r);
   }
-  if (graph.hasSharedLinks()) {
+  inOrder = graph.hasSharedLinks() ? nullptr : &lists;
+  if (!inOrder) {
     std::fill(end.begin(), end.end(), notEnded);
     std::fill(hasAsked.begin(), hasAsked.end(), 0);
     std::fill(sharedLanes.begin(), sharedLanes.end(), Lane());
@@ -300,7 +311,7 @@ int64_t CopyTimer::run(const CopyLists &lists, int64_t maxNs) {
   endsOfRanks = 0;
   for (int32_t r = 0; r < graph.ranks; ++r) {
     const int64_t own =
-        lanes[r * CopyGraph::numLanes].freeNs -
+        lanes[r * TaskGraph::numLanes].freeNs -
         (graph.objective == Objective::Span ? std::max<int64_t>(0, firstNs[r])
                                             : 0);
     value = std::max(value, own);
@@ -309,11 +320,11 @@ int64_t CopyTimer::run(const CopyLists &lists, int64_t maxNs) {
   return value;
 }
 
-const std::vector<CopyTaskId> &CopyTimer::criticalPath() {
+const std::vector<TaskId> &ListTimer::criticalPath() {
   path.clear();
-  CopyTaskId last = -1;
+  TaskId last = -1;
   for (int32_t r = 0; r < graph.ranks; ++r)
-    if (const CopyTaskId own = lanes[r * CopyGraph::numLanes].last;
+    if (const TaskId own = lanes[r * TaskGraph::numLanes].last;
         own >= 0 && (last < 0 || end[own] > end[last]))
       last = own;
   for (; last >= 0; last = cause[last])
