@@ -224,8 +224,10 @@ private:
   void dropCopies(const ListDomain &domain, RankLists lists) {
     Budget rest = budget.part(8 * int64_t(lists.total()) * lists.total());
     makeAnnealing(domain, options.seed, rest).dropCopies(lists);
-    Judged judged =
-        judge(problem, toSchedule(domain.graph, lists), options.inIndexOrder);
+    Schedule fewer = toSchedule(domain.graph, lists);
+    if (problem.isUneven() && ordersWeightGrads(domain.orders))
+      fewer.accumulation = lists.order;
+    Judged judged = judge(problem, std::move(fewer), options.inIndexOrder);
     if (judged.objective > objective())
       return;
     result.schedule = std::move(judged.schedule);
