@@ -96,6 +96,14 @@ def Pipe_ByMicrobatchOrZero
   let defaultValue = "noTime";
 }
 
+/// The same; empty if it is left out.
+def Pipe_ByMicrobatchOrNone
+    : ArrayRefParameter<"int64_t", "a number, or one for each micro-batch"> {
+  let parser = "parseByMicrobatch($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+  let defaultValue = "::llvm::ArrayRef<int64_t>()";
+}
+
 /// A keyword of an enum as a field of a struct.
 class Pipe_WordParameter<EnumInfo info> : EnumParameter<info> {
   let parser = "parseWord<" # info.cppNamespace # "::" # info.className #

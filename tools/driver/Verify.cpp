@@ -25,6 +25,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+
 #define OPTIONS "tools/driver/Verify.inc"
 #include "tools/driver/OptionTable.inc"
 
@@ -141,11 +143,15 @@ std::string whatLeaves(pipe::PlanOp plan, pipe::StageOp stage) {
       names.push_back("checkpoints");
   }
   const auto costs = stage.getCosts();
-  if (names.empty() || !costs || !costs->getOffloadBytes())
+  if (names.empty() || !costs || costs->getOffloadBytes().empty())
     return "";
+  const auto [least, most] = std::minmax_element(
+      costs->getOffloadBytes().begin(), costs->getOffloadBytes().end());
+  const std::string bytes =
+      std::to_string(*least) +
+      (*least == *most ? "" : " to " + std::to_string(*most));
   return ("  stage @" + stage.getSymName() + ": " + join(names, ", ") +
-          " may leave, " + Twine(*costs->getOffloadBytes()) +
-          " bytes of a micro-batch\n")
+          " may leave, " + bytes + " bytes of a micro-batch\n")
       .str();
 }
 
