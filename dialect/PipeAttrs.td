@@ -349,8 +349,8 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     If the stage has `offload`, a `pipe.save` copies `offload_bytes` to the host
     (default: all that may leave).
 
-    If micro-batches differ, each figure but `step_ns` and `offload_bytes` may be
-    a list with one for each micro-batch.
+    If micro-batches differ, each figure but `step_ns` may be a list with one for
+    each micro-batch.
   }];
   let parameters = (ins Pipe_ByMicrobatch:$forward_ns,
       Pipe_ByMicrobatch:$input_grad_ns, Pipe_ByMicrobatch:$weight_grad_ns,
@@ -362,14 +362,14 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
       Pipe_ByMicrobatchOrZero:$checkpoint_bytes,
       Pipe_ByMicrobatchOrZero:$input_grad_keeps_bytes,
       Pipe_ByMicrobatchOrZero:$output_without_grad_bytes,
-      Pipe_MaybeNumber:$offload_bytes);
+      Pipe_ByMicrobatchOrNone:$offload_bytes);
   let extraClassDeclaration = fieldsDeclaration # [{
     /// `costs[i]` are those of micro-batch i; all are the same if there is one.
     /// A figure that does not differ is written as one number.
     static StageCostsAttr get(::mlir::MLIRContext *context,
                               ::llvm::ArrayRef<StageCosts> costs);
     /// The figures that may be lists, with their keys.
-    std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 11>
+    std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 12>
     getLists() const;
     /// All figures for one micro-batch.
     StageCosts of(int64_t microbatch) const;

@@ -142,7 +142,7 @@ static LogicalResult verifyEntry(StageOp stage, FlatSymbolRefAttr name) {
 LogicalResult rondo::pipe::verifyOffload(StageOp stage) {
   const rondo::pipe::LoadBefore before = stage.getBefore();
   const auto costs = stage.getCosts();
-  const bool statesBytes = costs && costs->getOffloadBytes();
+  const bool statesBytes = costs && !costs->getOffloadBytes().empty();
   ArrayAttr names = stage.getOffloadAttr();
   if (!names) {
     if (before != rondo::pipe::LoadBefore::InputGrad)

@@ -143,17 +143,21 @@ class Cost:
 class Save:
     """The cost of a copy to the host."""
 
-    ns: int | None = field(whole, default=None)
-    frees_bytes: int | None = field(whole, default=None)
+    ns: int | Affine | None = field(_figure, default=None)
+    frees_bytes: int | Affine | None = field(_figure, default=None)
+    ns_by_index: list[int] | None = field(lists(whole), default=None)
+    frees_bytes_by_index: list[int] | None = field(lists(whole), default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
 class Load:
     """The cost of a copy back from the host, before the task that needs the bytes."""
 
-    ns: int | None = field(whole, default=None)
-    takes_bytes: int | None = field(whole, default=None)
+    ns: int | Affine | None = field(_figure, default=None)
+    takes_bytes: int | Affine | None = field(_figure, default=None)
     before: str | None = field(text, default=None)
+    ns_by_index: list[int] | None = field(lists(whole), default=None)
+    takes_bytes_by_index: list[int] | None = field(lists(whole), default=None)
 
 
 def _costs(value: Any, path: str) -> dict[str, Cost | Save | Load]:
