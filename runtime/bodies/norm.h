@@ -1,8 +1,8 @@
 //===- norm.h - Normalisation of layers -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// LayerNorm, by mean and variance: y = gain * normal + bias with normal = (x -
-// mean) * scale and scale = 1 / sqrt(variance + 1e-5), row by row.
+// LayerNorm: y = gain * normal + bias with normal = (x - mean) * scale and
+// scale = 1 / sqrt(variance + 1e-5), row by row.
 //
 //===----------------------------------------------------------------------===//
 
