@@ -152,6 +152,7 @@ def export_stages(
     if target.runs_here:
         _check(unique, folder, over_libtorch)
     else:
+        (folder / "probe").unlink()
         _check_graphs(unique)
     _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]

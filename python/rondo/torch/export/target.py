@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from dataclasses import dataclass
 
 import torch
@@ -94,6 +95,11 @@ def read_target(
             f"dtype={dtype}: on a GPU layers compute in torch.bfloat16 or torch.float32"
         )
     known = ", ".join(f"sm_{c}" for c in GPUS)
+    if torch.version.cuda is None or importlib.util.find_spec("triton") is None:
+        raise Refusal(
+            f"PyTorch {torch.__version__} here is not built for CUDA: pip install "
+            "torch installs one that is"
+        )
     if arch is None:
         if not torch.cuda.is_available():
             raise Refusal(
