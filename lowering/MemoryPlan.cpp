@@ -285,8 +285,8 @@ ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                     : ProgramSimulation();
 }
 
-/// Lowers the caps by so many times what arenas exceed their devices. Returns
-/// whether any does.
+/// Lowers each cap by `times` the bytes by which the arena exceeds its device.
+/// Returns whether any arena does.
 static bool lowerCaps(const std::vector<int64_t> &arenaBytes,
                       const std::vector<int64_t> &devices, int64_t times,
                       Problem &problem) {

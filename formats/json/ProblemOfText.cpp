@@ -162,7 +162,7 @@ std::optional<TextFault> Builder::addChain() {
   return {};
 }
 
-/// Those of the replicas of a stage; equal if none is stated.
+/// The shares of the replicas of a stage; equal if none is stated.
 std::optional<TextFault> Builder::sharesOf(const StageText &stage,
                                            const std::string &where,
                                            std::vector<Share> &shares) const {

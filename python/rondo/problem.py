@@ -37,8 +37,8 @@ from .fields import (
 
 @dataclasses.dataclass(kw_only=True)
 class HostCosts:
-    """What the host's thread, which also computes, needs for an action, to issue a
-    send or a receive, and to wait for one."""
+    """Times of the host's thread, which also computes: for an action, to issue a send or
+    a receive, and to wait for one."""
 
     action_ns: int | None = field(whole, default=None)
     send_ns: int | None = field(whole, default=None)
@@ -267,8 +267,8 @@ class Channels:
 
 @dataclasses.dataclass(kw_only=True)
 class Problem:
-    """What is to be scheduled. It has version 2 if its stages are GraphStages; only
-    then may it have the keys of version 2."""
+    """Stages, ranks, links and micro-batches to schedule. It has version 2 if its stages
+    are GraphStages; only then may it have the keys of version 2."""
 
     name: str = field(text)
     microbatches: int = field(whole)

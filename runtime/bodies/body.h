@@ -85,6 +85,9 @@ struct LayerArgs {
   /// offsets with inAway count from there (model/saved_parts.h).
   void *awayForInputGrad;
   void *awayForWeightGrad;
+  /// The parts that a custom layer lists, each in memory of its own; null: they
+  /// are in the buffers above.
+  void *const *savedParts;
 };
 
 /// A place in what F saves, as a base and an offset from it.

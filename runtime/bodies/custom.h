@@ -18,6 +18,17 @@ namespace rondo::runtime {
 /// else is done with the layer.
 void checkCustomLayer(const LayerDesc &layer);
 
+struct Executable;
+struct Options;
+
+/// The checks of custom layers, which other programs do not link.
+struct BodyCheck {
+  /// --check-bodies; returns the exit code. Needs no state.
+  int (*run)(const Executable &executable, const Options &options);
+  /// checkCustomLayer().
+  void (*checkLayer)(const LayerDesc &layer);
+};
+
 /// The sizes of a custom layer that are not those that its body needs, and
 /// these; empty: they are.
 std::string wrongSizes(const LayerDesc &layer);
