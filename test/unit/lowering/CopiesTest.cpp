@@ -260,7 +260,12 @@ TEST(Copies, BuffersOfMicrobatchesThatDifferHavePlacesOfTheirSize) {
           figures.buffers[h][k] = std::max(figures.buffers[h][k], own[h][k]);
     ProvedPrograms proved = provePrograms(figures, problem, schedule);
     ASSERT_FALSE(proved.fault) << describeFault(proved, problem);
-    expectDisjoint(proved.pipeline, simulateProgram(problem, proved.pipeline));
+    const ProgramSimulation planned = simulateProgram(problem, proved.pipeline);
+    expectDisjoint(proved.pipeline, planned);
+    // Waits for places lose no time.
+    Program free = proved.pipeline;
+    free.places.clear();
+    EXPECT_EQ(planned.makespanNs, simulateProgram(problem, free).makespanNs);
     for (int32_t r = 0; r < 2; ++r) {
       const Place &place =
           proved.pipeline.place(r, BufferKind::OffloadedForInputGrad);
