@@ -242,8 +242,8 @@ static LogicalResult verifySaved(Operation *op, CustomAttr custom) {
     return op->emitError() << "saved has " << parts.size()
                            << " parts; the maximum is "
                            << rondo::runtime::maxLayerParts;
-  for (auto [name, list] :
-       llvm::ArrayRef(custom.getListsBySize()).take_front(2))
+  const auto lists = custom.getListsBySize();
+  for (auto [name, list] : llvm::ArrayRef(lists).take_front(2))
     if (llvm::any_of(list, [](int64_t bytes) { return bytes != 0; }))
       return op->emitError()
              << name << " and saved state the same bytes: leave out " << name;
