@@ -26,9 +26,8 @@ inline std::vector<std::string> whatLeaves(pipe::PlanOp plan) {
       continue;
     std::vector<std::string> names;
     for (pipe::LayerOp layer : layers) {
-      if (!llvm::is_contained(
-              stage.getLayers(),
-              mlir::FlatSymbolRefAttr::get(layer.getSymNameAttr())))
+      if (!llvm::is_contained(stage.getLayers(), mlir::FlatSymbolRefAttr::get(
+                                                     layer.getSymNameAttr())))
         continue;
       const std::string name = "@" + layer.getSymName().str();
       const uint64_t parts = pipe::offloadedParts(stage, layer);
@@ -38,11 +37,11 @@ inline std::vector<std::string> whatLeaves(pipe::PlanOp plan) {
         names.push_back("checkpoints");
     }
     if (!names.empty())
-      lines.push_back(
-          ("stage @" + stage.getSymName() + ": " + llvm::join(names, ", ") +
-           " may leave, " + llvm::Twine(*costs->getOffloadBytes()) +
-           " bytes of a micro-batch")
-              .str());
+      lines.push_back(("stage @" + stage.getSymName() + ": " +
+                       llvm::join(names, ", ") + " may leave, " +
+                       llvm::Twine(*costs->getOffloadBytes()) +
+                       " bytes of a micro-batch")
+                          .str());
   }
   return lines;
 }
