@@ -109,6 +109,14 @@ def Pipe_ByMicrobatchOrZero
   let defaultValue = "noTime";
 }
 
+/// The same; empty if it is left out.
+def Pipe_ByMicrobatchOrNone
+    : ArrayRefParameter<"int64_t", "a number, or one for each micro-batch"> {
+  let parser = "parseByMicrobatch($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+  let defaultValue = "::llvm::ArrayRef<int64_t>()";
+}
+
 /// A keyword of an enum that may be left out.
 class Pipe_WordOrElse<EnumInfo info, string value>
     : DefaultValuedParameter<info.cppNamespace # "::" # info.className, value> {

@@ -81,7 +81,8 @@ static uint64_t partsOfWeightGrad(LayerOp layer) {
   return parts;
 }
 
-/// What comes back for W, of what is listed: what I does not read.
+/// The parts among `listed` that I does not read, so that they may come back as
+/// late as before W.
 static uint64_t partsUntilWeightGrad(LayerOp layer, uint64_t listed) {
   const bool hasAll = listed & bitOf(runtime::Part::ForWeightGrad);
   const uint64_t parts =
@@ -141,7 +142,7 @@ static LogicalResult verifyEntry(StageOp stage, FlatSymbolRefAttr name) {
 LogicalResult rondo::pipe::verifyOffload(StageOp stage) {
   const rondo::pipe::LoadBefore before = stage.getBefore();
   const auto costs = stage.getCosts();
-  const bool statesBytes = costs && costs->getOffloadBytes();
+  const bool statesBytes = costs && !costs->getOffloadBytes().empty();
   ArrayAttr names = stage.getOffloadAttr();
   if (!names) {
     if (before != rondo::pipe::LoadBefore::InputGrad)
@@ -285,7 +286,8 @@ bool rondo::pipe::keepsCheckpoint(StageOp stage, bool hasInputs) {
   return false;
 }
 
-/// What costs state may be anything.
+/// Reports before(recompute) on a stage that keeps no checkpoint. A stage with
+/// costs may state a checkpoint of its own.
 static LogicalResult verifyCheckpoints(StageOp stage, bool hasInputs) {
   if (keepsCheckpoint(stage, hasInputs) || stage.getCosts())
     return success();

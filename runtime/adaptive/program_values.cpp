@@ -235,8 +235,8 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
     program.staging.assign(desc.staging, desc.staging + desc.numRanks);
 }
 
-/// Which part of the state of a stage is sharded, as far as its order tells: a
-/// stage that gathers or reduces more than once an iteration frees weights or
+/// Derives from the order which part of a stage's state is sharded: a stage
+/// that gathers or reduces more than once an iteration frees weights or
 /// gradients between.
 static void addSharded(ProgramValues &values) {
   Problem &problem = values.problem;

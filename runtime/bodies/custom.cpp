@@ -177,7 +177,7 @@ int32_t countTensors(const LayerDesc &layer) {
   return layer.custom.body->tensors(&described.layer, nullptr, 0);
 }
 
-/// What the layer may have at most.
+/// Maximum number of the layer's tensors.
 static int32_t maxTensors(const LayerDesc &layer) {
   return layer.custom.numTensors > 0 ? layer.custom.numTensors
                                      : maxUnstatedTensors;

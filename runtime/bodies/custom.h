@@ -52,8 +52,8 @@ rondo_function customFunction(const LayerDesc &layer, CustomTask task);
 /// `all` without the tasks that the layer's body may lack and does.
 LayerBody tasksOf(const LayerDesc &layer, const LayerBody &all);
 
-/// What load() of a custom layer's body has made for a rank; unloads it at the
-/// end.
+/// The state that load() of a custom layer's body has made for a rank. The
+/// destructor calls unload().
 class LoadedBody {
 public:
   /// `layer` must outlive it. Throws Error if load() fails.

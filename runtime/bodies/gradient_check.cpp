@@ -88,7 +88,7 @@ private:
   Gradients runAll(float initial);
   /// F, and B in place of I and W.
   Gradients runBackward();
-  /// What I and B get.
+  /// Arguments of I and of B.
   LayerArgs inputGradArgs();
   std::vector<std::vector<float>> inputGradValues() const;
   void checkGuards(const char *task);

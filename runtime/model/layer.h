@@ -57,8 +57,8 @@ struct StreamDesc {
   int64_t ignored;
 };
 
-/// No layer has more tensors, and without a stated number none has more than
-/// the second.
+/// Maximum number of a layer's tensors, and of those of a layer that does not
+/// state it.
 inline constexpr int32_t maxLayerTensors = 1 << 16, maxUnstatedTensors = 16;
 
 /// Floating-point operations of a layer's tasks on one micro-batch. Zero for
@@ -104,7 +104,7 @@ struct CustomDesc {
   int32_t numParameters;
   const int64_t *parameters;
   int64_t workspaceBytes;
-  /// Of a body's B, which computes I and W at once.
+  /// Workspace of a body's B, which computes I and W at once.
   int64_t backwardWorkspaceBytes;
   LayerData data;
   bool hasLoss;
@@ -119,8 +119,8 @@ struct CustomDesc {
   int64_t frozenBytes;
   int32_t numStreams;
   StreamDesc streams[maxLayerStreams];
-  /// Of micro-batches, and of replicas that divide them; none: only those that
-  /// the layer has now are known.
+  /// Sizes for other numbers of samples, which micro-batches or the replicas
+  /// that divide one may have; without any, only the present one is allowed.
   int32_t numSizes;
   CustomSizes sizes[maxLayerSizes];
   /// The first of the layer's samples in the micro-batch.
@@ -188,7 +188,7 @@ struct LayerDesc {
   DType dtype = DType::Fp32;
   CustomDesc custom = {};
   LlamaDesc llama = {};
-  /// Of synthetic and custom layers: what I leaves for W.
+  /// Bytes that I leaves for W; synthetic and custom layers only.
   int64_t inputGradKeepsBytes = 0;
   /// The parts of what F saves that copies may move to the host
   /// (model/saved_parts.h).
@@ -221,7 +221,7 @@ struct LayerSizes {
   /// Staged data of one micro-batch: tokens for an embedding, targets for a
   /// head, streams one after another.
   int64_t data;
-  /// Of savedForInputGrad and savedForWeightGrad, what copies may take.
+  /// Bytes of these two buffers that copies may move to the host.
   int64_t awayForInputGrad, awayForWeightGrad;
 };
 

@@ -44,8 +44,8 @@ constexpr int64_t rowElements(const StreamDesc &stream) {
 constexpr int64_t rowBytes(const StreamDesc &stream) {
   return rowElements(stream) * bytesOfNumber(stream.type);
 }
-/// Where a layer's stream begins in its staged data; of the number of streams:
-/// the end of all.
+/// Offset of a stream in the layer's staged data; the end of the data if
+/// `stream` is the number of streams.
 constexpr int64_t streamOffset(const LayerDesc &layer, int32_t stream) {
   int64_t offset = 0;
   for (int32_t s = 0; s < stream; ++s)

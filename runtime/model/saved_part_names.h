@@ -68,7 +68,7 @@ constexpr uint64_t savedPartsOf(LayerKind kind) {
   return 0;
 }
 
-/// What W alone reads of what layers of a GPT or a Llama save.
+/// The saved parts of layers of a GPT or a Llama that only W reads.
 inline constexpr uint64_t onlyForWeightGrad =
     bitOf(Part::Activation) | bitOf(Part::Tokens);
 

@@ -1,9 +1,9 @@
 //===- saved_parts.h - Named parts of what a layer saves --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What F of a layer saves has parts with names, `@h0.qkv` in the language. A
-// copy takes those that LayerDesc::offloads lists. They lie in buffers of their
-// own, so that the others stay on the device.
+// The activations that F of a layer saves have parts with names, `@h0.qkv` in
+// the language. A copy moves the parts that LayerDesc::offloads lists. These
+// lie in buffers of their own, so that the others stay on the device.
 //
 //===----------------------------------------------------------------------===//
 

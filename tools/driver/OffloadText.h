@@ -9,20 +9,22 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 namespace rondo::driver {
 
 /// A line for each stage of which copies may move something to the host: `stage
-/// @s0: @h0.qkv may leave, 6144 bytes of a micro-batch`.
+/// @s0: @h0.qkv may leave, 6144 bytes of a micro-batch`, or `4096 to 6144
+/// bytes`.
 inline std::vector<std::string> whatLeaves(pipe::PlanOp plan) {
   std::vector<std::string> lines;
   const llvm::SmallVector<pipe::LayerOp> layers =
       plan.lookupModel().getLayers();
   for (pipe::StageOp stage : plan.getStages()) {
     const auto costs = stage.getCosts();
-    if (!stage.getOffloadAttr() || !costs || !costs->getOffloadBytes())
+    if (!stage.getOffloadAttr() || !costs || costs->getOffloadBytes().empty())
       continue;
     std::vector<std::string> names;
     for (pipe::LayerOp layer : layers) {
@@ -36,12 +38,17 @@ inline std::vector<std::string> whatLeaves(pipe::PlanOp plan) {
       if (names.empty() && pipe::areCheckpoints(parts))
         names.push_back("checkpoints");
     }
-    if (!names.empty())
-      lines.push_back(("stage @" + stage.getSymName() + ": " +
-                       llvm::join(names, ", ") + " may leave, " +
-                       llvm::Twine(*costs->getOffloadBytes()) +
-                       " bytes of a micro-batch")
-                          .str());
+    if (names.empty())
+      continue;
+    const auto [least, most] = std::minmax_element(
+        costs->getOffloadBytes().begin(), costs->getOffloadBytes().end());
+    const std::string bytes =
+        std::to_string(*least) +
+        (*least == *most ? "" : " to " + std::to_string(*most));
+    lines.push_back(("stage @" + stage.getSymName() + ": " +
+                     llvm::join(names, ", ") + " may leave, " + bytes +
+                     " bytes of a micro-batch")
+                        .str());
   }
   return lines;
 }

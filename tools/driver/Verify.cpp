@@ -25,6 +25,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
+
 #define OPTIONS "tools/driver/Verify.inc"
 #include "tools/driver/OptionTable.inc"
 

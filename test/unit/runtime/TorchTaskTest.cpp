@@ -254,7 +254,7 @@ TEST(TorchTask, ReturnsTheFaultOfItsOwnOperation) {
   };
   fail("an earlier fault");
   EXPECT_STREQ(run(silent), "graph 'silent' failed");
-  EXPECT_STREQ(run(unloaded), "graph 'unloaded' cannot be loaded");
+  EXPECT_STREQ(run(unloaded), "graph 'unloaded' failed: it cannot be loaded");
 }
 
 TEST(TorchTask, NamesTheOperationWithoutMemory) {

@@ -64,7 +64,11 @@ def model_text(
         )
     lines += ["}", f"pipe.model @model {sizes} {{"]
     lines += [_layer_line(layer, sized) for layer, sized in zip(chain, bodies)]
-    lines += ["}", f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {{"]
+    target = chain[0].target.attribute
+    lines += [
+        "}",
+        f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {target}{{",
+    ]
     for index, stage in enumerate(stages):
         names = ", ".join(f'@"{layer.name}"' for layer in chain[stage.begin : stage.end])
         line = f"  pipe.stage @s{index} [{names}] on {stage.rank}"

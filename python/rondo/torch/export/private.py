@@ -115,7 +115,11 @@ def generate(
     }
     if not in_place:
         options["inplace_buffers"] = False
-    files = aot_compile(module, tuple(examples), options=options)
+    return generated(aot_compile(module, tuple(examples), options=options))
+
+
+def generated(files: Any) -> tuple[Path, dict[str, Any], list[Path]]:
+    """The source among generated files, how to compile it, and its objects."""
     sources = [Path(f) for f in files if str(f).endswith(".wrapper.cpp")]
     flags = [Path(f) for f in files if str(f).endswith("wrapper_compile_flags.json")]
     if len(sources) != 1 or len(flags) != 1:

@@ -10,8 +10,9 @@ from torch.fx import Graph, GraphModule, Node
 
 from .cut import Kept, ancestors, bytes_of, choose_kept
 from .joint import Joint
-from .layer import Layer, Refusal
+from .layer import Layer
 from .parts import Part, name_parts
+from .refusal import Refusal
 
 ALIGNMENT = 64
 
@@ -19,6 +20,7 @@ ALIGNMENT = 64
 TIED = "wte.weight"
 
 _aten = torch.ops.aten
+_convert = torch.ops.prims.convert_element_type.default
 
 
 def aligned(size: int) -> int:
@@ -212,8 +214,11 @@ class _Divider:
 
         def add(node: Node, name: str, value: torch.Tensor) -> Weight:
             place = region.add(value.numel() * 4)
-            self.places[node] = place
             weights.append(Weight(name, value, place.offset))
+            if self.layer.target.has_copies:
+                offset = place.offset // 4 * self.layer.target.dtype.itemsize
+                place = Place("weights_in_dtype", offset)
+            self.places[node] = place
             return weights[-1]
 
         parameters = list(
@@ -436,6 +441,7 @@ class _Builder:
 
     def accumulate(self, old: Node, grad: Node) -> Node:
         """old + grad, as one product if the gradient is one."""
+        grad = self._before_rounding(grad)
         product = _product_of(grad)
         # I may have computed it.
         if product is not None and product[0] not in self.places:
@@ -446,7 +452,9 @@ class _Builder:
                     self.graph.call_function(_aten.permute.default, (x, [1, 0]))
                     for x in (b, a)
                 )
-            return self.graph.call_function(_aten.addmm.default, (old, a, b))
+            if node.meta["val"].dtype == torch.float32:
+                return self.graph.call_function(_aten.addmm.default, (old, a, b))
+            return self.graph.call_function(_aten.addmm.dtype, (old, a, b, torch.float32))
         scattered = _scatter_of(grad)
         if scattered is not None and scattered not in self.places:
             indices, values = scattered.args[1], scattered.args[2]
@@ -457,6 +465,16 @@ class _Builder:
         return self.graph.call_function(
             _aten.add.Tensor, (old, self.copied[grad])
         )
+
+    def _before_rounding(self, grad: Node) -> Node:
+        """The fp32 node that a gradient is converted from, or the gradient."""
+        while grad not in self.places and grad.target is _convert:
+            source = grad.args[0]
+            assert isinstance(source, Node)
+            if source.meta["val"].dtype != torch.float32:
+                break
+            grad = source
+        return grad
 
     def finish(
         self, kind: str, results: list[Node], outputs: list[Placed], copies: list[Copy]
