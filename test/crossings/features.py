@@ -159,6 +159,8 @@ TRIPLES = [
     ("documents", "chunks in a V", "several schedules"),
     ("documents", "a Llama", "recompute [...]"),
     ("tokens<...>", "TCP", "--resume"),
+    ("tokens<...>", "round_robin", "TCP"),
+    ("tokens<...>", "round_robin", "--resume"),
     ("tokens<...>", "tied weights", "recompute"),
     ("tokens<...>", "a Llama", "recompute [...]"),
     ("recompute across", "chunks in a loop", "a search"),
