@@ -245,12 +245,12 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  messages.acquire(replica.place(Buffer::Output), microbatch, action);
-  messages.acquire(replica.place(Buffer::SavedForInputGrad), microbatch,
-                   action);
-  messages.acquire(replica.place(Buffer::SavedForWeightGrad), microbatch,
-                   action);
-  messages.acquire(replica.place(Buffer::Checkpoints), microbatch, action);
+  // Without copies, what could be copied may share slots with messages.
+  for (Buffer buffer :
+       {Buffer::Output, Buffer::SavedForInputGrad, Buffer::SavedForWeightGrad,
+        Buffer::Checkpoints, Buffer::OffloadedForInputGrad,
+        Buffer::OffloadedForWeightGrad})
+    messages.acquire(replica.place(buffer), microbatch, action);
   messages.await(replica.tensors->inputs, microbatch, action);
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
