@@ -277,7 +277,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
       saved.setForWeightGrad(layer, args);
     }
     // The layer before the one with which R begins writes the checkpoint.
-    // Those of a stage are a copy of its inputs, whose buffers end with F.
+    // A stage's checkpoints are a copy of its inputs, whose buffers end with F.
     char *checkpoint = checkpoints + layer.checkpointOffset;
     for (int32_t k = 0;
          layer.checkpointOffset >= 0 && k < layer.desc->numInputs;

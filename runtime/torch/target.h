@@ -17,7 +17,7 @@
 
 namespace rondo::torch {
 
-/// What a task does beside its graph. Functions may throw.
+/// The work of a task in addition to its graph. Functions may throw.
 class Target {
 public:
   virtual ~Target() = default;
@@ -44,7 +44,7 @@ struct Matrices {
 /// extent.
 struct MatrixProduct {
   int64_t samples, rows, columns, inner;
-  /// Of a and b, and of the others. Sums are in fp32.
+  /// Types of a and b, and of the others. Sums are in fp32.
   int32_t type, resultType;
   Matrices a, b;
   float alpha;
@@ -95,7 +95,7 @@ struct RowSums {
 /// A GPU, or what takes its place. The operations of graphs for GPUs call it.
 class DeviceTarget : public Target {
 public:
-  /// That of the graph that runs in the calling thread; null: there is none.
+  /// The target of the graph that runs in the calling thread; null: none runs.
   static DeviceTarget *&here();
 
   virtual int32_t device() const = 0;
