@@ -38,6 +38,7 @@ public:
   int64_t messageBytes(int32_t edge, int32_t microbatch) const {
     return sizes[uneven.sizeOf[microbatch]].edges[edge].bytes;
   }
+  /// With padding (rowGrid), which takes its time as others do.
   int64_t tokens(int32_t microbatch) const {
     return documents[microbatch].starts[documents[microbatch].count];
   }
