@@ -430,7 +430,8 @@ std::string Emitter::backend() const {
   return isOnGpus() ? "cudaBackend" : "tcpBackend";
 }
 
-/// What the tables, or a flag of the command line, can use.
+/// Names of the runtime's optional objects that the tables or a flag of the
+/// command line can use.
 std::vector<std::string> Emitter::extras() const {
   const std::vector<runtime::LayerDesc> &layers = sizes.front().layers;
   auto nameIf = [](bool isUsed, const char *object) -> std::string {

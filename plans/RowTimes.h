@@ -29,9 +29,9 @@ struct RowTime {
 
 /// Sums over layers.
 struct RowTimes {
-  /// F, I and W.
+  /// [task: F, I, W].
   std::array<RowTime, 3> task;
-  /// Of the layers that R runs.
+  /// Time of R, which runs some of the layers.
   RowTime recompute;
 
   /// `layer` describes any row of a plan of documents. Measured times of the

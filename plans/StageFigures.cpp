@@ -57,7 +57,7 @@ static runtime::LayerFlops flopsOf(const runtime::LayerDesc &layer,
   for (int64_t tokens : documents) {
     one.rowTokens = static_cast<int32_t>(tokens);
     runtime::LayerFlops flops = runtime::layerFlops(one);
-    // Those of a custom layer are for its row.
+    // A custom layer states operations for its whole row.
     if (layer.kind == runtime::LayerKind::Custom)
       flops = {rondo::partOfUp(flops.forward, tokens, layer.rowTokens),
                rondo::partOfUp(flops.inputGrad, tokens, layer.rowTokens),
@@ -84,7 +84,7 @@ struct Figures {
   int64_t recomputeNs = 0, recomputed = 0;
   /// The times of rows of documents.
   RowTimes rows;
-  /// What may leave of what layers save.
+  /// Bytes of saved activations that may be copied to the host.
   int64_t offloaded = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);

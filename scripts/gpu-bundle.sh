@@ -38,7 +38,7 @@ for license in /usr/share/doc/googletest/copyright "$googletest/../LICENSE"; do
   [ ! -r "$license" ] || cp "$license" "$new/googletest/LICENSE"
 done
 for file in LICENSE Makefile scripts/gpu-asynchronous.sh scripts/gpu-build.sh \
-  scripts/gpu-first.sh scripts/gpu-offload.sh scripts/gpu-uneven.sh scripts/one-generation.py \
+  scripts/gpu-export.sh scripts/gpu-first.sh scripts/gpu-offload.sh scripts/gpu-uneven.sh scripts/one-generation.py \
   scripts/test-gpu.sh bench/gpu/* \
   test/gpu/CMakeLists.txt test/gpu/*.cpp test/gpu/*.txt test/gpu/text.awk test/unit/bodies/*.h \
   test/unit/conformance/*Test.cpp test/unit/conformance/*.h test/unit/cuda/*.cpp \

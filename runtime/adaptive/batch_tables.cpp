@@ -48,7 +48,8 @@ static void setShare(const LayerDesc *layers, const StageDesc &stage,
   auto at = [](int64_t *bytes, Buffer buffer) -> int64_t & {
     return bytes[static_cast<int>(buffer)];
   };
-  // Those of a replica that recomputes across stages.
+  // Inputs and outputs that a replica which recomputes across stages keeps
+  // twice.
   for (auto [again, first] : {std::pair(Buffer::RecomputedInput, Buffer::Input),
                               {Buffer::RecomputedOutput, Buffer::Output}})
     if (at(share.bytes, again) > 0)

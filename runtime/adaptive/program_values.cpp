@@ -151,7 +151,7 @@ static void addEdges(const Executable &exe, const ProgramDesc &program,
 /// The task that needs what the copies of a stage bring back.
 static LoadBefore loadBefore(const ProgramDesc &program,
                              const StageDesc &stage) {
-  uint32_t parts = 0;
+  uint64_t parts = 0;
   for (int32_t l = 0; l < stage.numLayers; ++l)
     parts |= program.layers[stage.firstLayer + l].offloads;
   return parts & checkpointLeaves        ? LoadBefore::Recompute
@@ -237,8 +237,8 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
     program.staging.assign(desc.staging, desc.staging + desc.numRanks);
 }
 
-/// Which part of the state of a stage is sharded, as far as its order tells: a
-/// stage that gathers or reduces more than once an iteration frees weights or
+/// Derives from the order which part of a stage's state is sharded: a stage
+/// that gathers or reduces more than once an iteration frees weights or
 /// gradients between.
 static void addSharded(ProgramValues &values) {
   Problem &problem = values.problem;

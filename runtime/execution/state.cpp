@@ -24,8 +24,7 @@ State::State(const Executable &executable, const World &world,
     if (exe.replicas[h].index == 0)
       owners.push_back(h);
   for (int32_t l = 0; l < exe.numLayers; ++l)
-    if (exe.layers[l].kind == LayerKind::Custom)
-      checkCustomLayer(exe.layers[l]);
+    checkCustom(exe.layers[l]);
   checkTensorNames();
   checkRunningTensors();
   // A program for each micro-batch size.

@@ -245,6 +245,8 @@ private:
   void checkShares(const ProgramDesc &program) const;
   /// Custom layers for other numbers of samples than exe.layers have.
   void checkOtherSizes(const ProgramDesc &program) const;
+  /// checkCustomLayer() if the layer is custom.
+  void checkCustom(const LayerDesc &layer) const;
   void checkTensorNames() const;
   void checkRunningTensors() const;
   void checkEdges(const ProgramDesc &program) const;

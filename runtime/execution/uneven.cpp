@@ -62,9 +62,8 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
   auto fail = [&](const std::string &what) {
     throw Error("program '" + std::string(program.name) + "': " + what);
   };
-  if (program.overlap || program.copies)
-    fail("its micro-batches differ, so its iterations do not overlap, and it "
-         "copies nothing to the host");
+  if (program.overlap)
+    fail("its micro-batches differ, so its iterations do not overlap");
   for (int32_t i = 0; i < program.microbatches; ++i)
     if (uneven.sizeOf[i] < 0 || uneven.sizeOf[i] >= uneven.numSizes)
       fail("micro-batch " + std::to_string(i) + " has size " +

@@ -60,6 +60,8 @@ inline LayerDesc rowOfDocuments(const LayerDesc &layer, int32_t tokens) {
   custom.backwardWorkspaceBytes = part(custom.backwardWorkspaceBytes);
   for (int32_t k = 0; k < layer.numInputs; ++k)
     custom.inputWithoutGradBytes[k] = part(custom.inputWithoutGradBytes[k]);
+  for (int32_t k = 0; k < custom.numParts; ++k)
+    custom.parts[k].bytes = part(custom.parts[k].bytes);
   custom.flops = {part(custom.flops.forward), part(custom.flops.inputGrad),
                   part(custom.flops.weightGrad)};
   return row;

@@ -229,7 +229,7 @@ struct VersionDesc {
   /// changes (Buffer::WeightChanges); and so are those of R.
   bool extrapolates, recomputesExtrapolated;
 
-  /// Those of tasks of a kind.
+  /// Delays of tasks of a kind.
   const int16_t *delaysOf(ActionKind kind) const {
     return kind == ActionKind::Forward     ? forward
            : kind == ActionKind::Recompute ? recompute
@@ -359,7 +359,7 @@ struct ProgramDesc {
   /// reference (bit-equal to it), by index or as the schedule lists it; false
   /// for the order in which tasks run.
   bool accumulatesInIndexOrder;
-  /// Those of the executable, sized for this program's micro-batches. State has
+  /// The executable's layers, sized for this program's micro-batches. State has
   /// the same size and ranks in all programs.
   const LayerDesc *layers;
   /// One entry per replica.
@@ -551,7 +551,7 @@ struct Executable {
   const ProgramDesc *programs;
   /// Null: the CPU, with all ranks in one process.
   const Backend *backend = nullptr;
-  /// Those that carry messages of a pipeline, as the plan assumed them.
+  /// The links that carry messages of a pipeline, as the plan assumed them.
   int32_t numLinks = 0;
   const LinkDesc *links = nullptr;
   /// Moments of each weight that arenas have room for: what the optimizer that

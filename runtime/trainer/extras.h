@@ -11,6 +11,7 @@
 
 #include "runtime/adaptive/batch_programs.h"
 #include "runtime/base/error.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/execution/batch_sizes.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
@@ -61,11 +62,6 @@ struct LinkEmulation {
   /// Sends the messages of other jobs while the object lives.
   std::shared_ptr<void> (*startOtherTraffic)(Connections &connections,
                                              const World &world);
-};
-
-struct BodyCheck {
-  /// --check-bodies; returns the exit code. Needs no state.
-  int (*run)(const Executable &executable, const Options &options);
 };
 
 /// The error of --generate in a program without a head.

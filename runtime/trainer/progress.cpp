@@ -250,7 +250,7 @@ static bool hasAttention(const LayerDesc &layer) {
          layer.kind == LayerKind::LlamaBlock;
 }
 
-/// Those of all batches beside their predictions.
+/// The mean time of all batches, next to its prediction.
 std::string Progress::describeBatches(const std::vector<int64_t> &ns) const {
   const auto count = static_cast<int64_t>(ns.size());
   return ", mean " +

@@ -53,6 +53,8 @@ protected:
   /// `never` if it is not legal.
   int64_t offer(Schedule schedule, const std::string &origin);
   int64_t offer(const ListDomain &domain, const RankLists &lists);
+  /// A schedule of lists, with their order of sums if micro-batches differ.
+  Schedule scheduleOf(const ListDomain &domain, const RankLists &lists) const;
   /// An annealing of the problem's graph, exact with NICs.
   ListAnnealing makeAnnealing(const ListDomain &domain, uint64_t seed,
                               Budget &own) const;

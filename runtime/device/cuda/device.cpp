@@ -400,6 +400,7 @@ bool CudaDevice::prepare(const LayerDesc &layer, void *state, Arena &arena) {
   }
   Gpu::holdBackUntilWritten(computeStream.handle);
   if (isCustom) {
+    const CustomStream scope(computeStream);
     runCustom(layer, args, &rondo_functions::prepare, computeStream.handle);
   } else {
     const LayerBody &tasks = body(layer);

@@ -15,11 +15,12 @@ import architectures
 import models
 from programs import Checks
 from rondo.torch.export import Model, Refusal, export_stages
-from rondo.torch.export.check import TOLERANCE, differences
+from rondo.torch.export.check import differences
 from rondo.torch.export.cut import bytes_of, choose_kept
 from rondo.torch.export.joint import trace
 from rondo.torch.export.layer import Layer
 from rondo.torch.export.sizes import sizes_of, why_undivided
+from rondo.torch.export.target import Target
 
 
 def check_parts(folder: Path, checks: Checks) -> None:
@@ -104,11 +105,12 @@ def check_differences(checks: Checks) -> None:
     large, small = torch.full((4,), 1e3), torch.full((4,), 5e-3)
     zero = torch.zeros(4)
     wrong = differences([large, 2 * small], [large, small])
-    checks.check("differences: of a small tensor", wrong.of_all < TOLERANCE < wrong.of_own)
+    most = Target().tolerance
+    checks.check("differences: of a small tensor", wrong.of_all < most < wrong.of_own)
     rounded = differences([large, zero + 5e-5], [large, zero])
-    checks.check("differences: of zeros", 0 < rounded.of_own <= TOLERANCE)
+    checks.check("differences: of zeros", 0 < rounded.of_own <= most)
     lost = differences([large, small * math.nan], [large, small])
-    checks.check("differences: of a NaN", not lost.of_own <= TOLERANCE)
+    checks.check("differences: of a NaN", not lost.of_own <= most)
 
 
 def check_recompute(checks: Checks) -> None:

@@ -1,0 +1,243 @@
+//===- device_attention.cpp - Attention of graphs for GPUs ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors are [samples, heads, tokens, width], in any layout. Rondo's kernels
+// take a token's q, k and v in one row, so these are copied there first, and
+// gradients back: a few passes over memory, of tokens times width each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "runtime/model/gpt_sizes.h"
+#include "runtime/torch/attention_results.h"
+#include "runtime/torch/target.h"
+
+#include <cmath>
+#include <exception>
+#include <new>
+#include <optional>
+#include <string>
+
+namespace rondo::torch {
+
+namespace {
+
+/// Null, or what Rondo's kernels do not compute.
+const char *unsupported(const Tensor &q, const Tensor &k, const Tensor &v,
+                        double dropout, int32_t isCausal, Tensor **mask,
+                        const double *scale) {
+  for (const Tensor *tensor : {&q, &k, &v})
+    if (tensor->numDims != 4 || tensor->dtype != q.dtype ||
+        (tensor->dtype != int32_t(ScalarType::Float32) &&
+         tensor->dtype != int32_t(ScalarType::BFloat16)))
+      return "takes tensors of four dimensions, all in fp32 or in bf16";
+  if (dropout != 0)
+    return "has no dropout";
+  if ((mask && *mask) || !isCausal)
+    return "is causal and has no mask";
+  if (q.sizes[2] != k.sizes[2])
+    return "takes as many queries as keys";
+  if (v.sizes[3] != q.sizes[3] || q.sizes[1] % k.sizes[1] != 0)
+    return "needs values as wide as keys, and a number of query heads that is "
+           "a multiple of the key heads";
+  if (q.sizes[3] > runtime::maxHeadWidthCuda)
+    return "has heads of at most 256 columns";
+  if (scale && std::abs(*scale * std::sqrt(double(q.sizes[3])) - 1) > 1e-6)
+    return "divides scores by the square root of a head's width";
+  return nullptr;
+}
+
+/// A part of packed rows, as a tensor.
+Tensor partOf(const PackedAttention &all, int64_t firstHead, int64_t heads) {
+  Tensor part{};
+  part.storage = all.qkv;
+  part.offset = firstHead * all.width;
+  part.dtype = all.dtype;
+  part.numDims = 4;
+  part.allocation = -1;
+  const int64_t row = all.rowElements();
+  const int64_t sizes[] = {all.samples, heads, all.tokens, all.width};
+  const int64_t strides[] = {all.tokens * row, all.width, row, 1};
+  std::copy_n(sizes, 4, part.sizes);
+  std::copy_n(strides, 4, part.strides);
+  return part;
+}
+
+void copyTensor(const Tensor &to, const Tensor &from) {
+  DeviceTarget::here()->copyElements(to, from, from.strides);
+}
+
+/// Rows of q, k and v in scratch memory.
+class Rows {
+public:
+  Rows(const Tensor &q, const Tensor &k, const Tensor &v)
+      : all{q.sizes[0], q.sizes[2], q.sizes[1], k.sizes[1], q.sizes[3],
+            q.dtype,    nullptr,    nullptr,    nullptr},
+        memory(floatsFor(all.samples * all.tokens * all.rowElements())) {
+    all.qkv = reinterpret_cast<char *>(memory.floats());
+    copyTensor(query(), q);
+    copyTensor(key(), k);
+    copyTensor(value(), v);
+  }
+
+  Tensor query() const { return partOf(all, 0, all.heads); }
+  Tensor key() const { return partOf(all, all.heads, all.kvHeads); }
+  Tensor value() const {
+    return partOf(all, all.heads + all.kvHeads, all.kvHeads);
+  }
+  /// fp32 numbers in the memory of so many elements.
+  int64_t floatsFor(int64_t elements) const {
+    return (elements * bytesOf(all.dtype) + 3) / 4;
+  }
+  int64_t outElements() const {
+    return all.samples * all.tokens * all.heads * all.width;
+  }
+  int64_t rowNumbers() const { return all.samples * all.heads * all.tokens; }
+
+  PackedAttention all;
+
+private:
+  Scratch memory;
+};
+
+/// Whether tokens come one after another, with all their heads.
+bool isTokenMajor(const Tensor &tensor) {
+  const int64_t heads = tensor.sizes[1], tokens = tensor.sizes[2],
+                width = tensor.sizes[3];
+  const int64_t strides[] = {tokens * heads * width, width, heads * width, 1};
+  for (int32_t d = 0; d < 4; ++d)
+    if (tensor.sizes[d] > 1 && tensor.strides[d] != strides[d])
+      return false;
+  return true;
+}
+
+/// A tensor that kernels read or write with tokens one after another: itself,
+/// or scratch memory.
+class TokenMajor {
+public:
+  TokenMajor(const Tensor &of, const Rows &rows) : of(of), own(of) {
+    if (isTokenMajor(of))
+      return;
+    memory.emplace(rows.floatsFor(rows.outElements()));
+    own.storage = reinterpret_cast<char *>(memory->floats());
+    own.offset = 0;
+    const int64_t heads = of.sizes[1], width = of.sizes[3];
+    const int64_t strides[] = {of.sizes[2] * heads * width, width,
+                               heads * width, 1};
+    std::copy_n(strides, 4, own.strides);
+  }
+  char *read() {
+    if (memory)
+      copyTensor(own, of);
+    return own.data();
+  }
+  char *place() const { return own.data(); }
+  void write() const {
+    if (memory)
+      copyTensor(of, own);
+  }
+
+private:
+  const Tensor &of;
+  Tensor own;
+  std::optional<Scratch> memory;
+};
+
+/// [samples, heads, tokens] without gaps, in scratch memory.
+Tensor rowTensor(const PackedAttention &all, const Scratch &memory) {
+  Tensor result{};
+  result.storage = reinterpret_cast<char *>(memory.floats());
+  result.dtype = int32_t(ScalarType::Float32);
+  result.numDims = 3;
+  result.allocation = -1;
+  const int64_t sizes[] = {all.samples, all.heads, all.tokens};
+  const int64_t strides[] = {all.heads * all.tokens, all.tokens, 1};
+  std::copy_n(sizes, 3, result.sizes);
+  std::copy_n(strides, 3, result.strides);
+  return result;
+}
+
+int32_t forward(Tensor *q, Tensor *k, Tensor *v, Tensor **out,
+                Tensor **logSumExp) {
+  *out = makeOutput(*q);
+  *logSumExp = makeResult(*q, 3, 1, ScalarType::Float32);
+  if (!*out || !*logSumExp)
+    throw std::bad_alloc();
+  Rows rows(*q, *k, *v);
+  const TokenMajor result(**out, rows);
+  const Scratch sums(rows.rowNumbers());
+  rows.all.out = result.place();
+  rows.all.logSumExp = sums.floats();
+  DeviceTarget::here()->attend(rows.all);
+  result.write();
+  copyTensor(**logSumExp, rowTensor(rows.all, sums));
+  return 0;
+}
+
+/// The tensors that a backward reads.
+struct Saved {
+  const Tensor &outGrad, &q, &k, &v, &out, &logSumExp;
+};
+
+int32_t backward(const Saved &of, Tensor **qGrad, Tensor **kGrad,
+                 Tensor **vGrad) {
+  const auto dtype = static_cast<ScalarType>(of.q.dtype);
+  *qGrad = makeResult(of.q, 4, of.q.sizes[3], dtype);
+  *kGrad = makeResult(of.k, 4, of.q.sizes[3], dtype);
+  *vGrad = makeResult(of.v, 4, of.q.sizes[3], dtype);
+  if (!*qGrad || !*kGrad || !*vGrad)
+    throw std::bad_alloc();
+  Rows rows(of.q, of.k, of.v);
+  TokenMajor out(of.out, rows), outGrad(of.outGrad, rows);
+  const Scratch sums(rows.rowNumbers()), dots(rows.rowNumbers()),
+      queryGrad(rows.floatsFor(rows.outElements()));
+  copyTensor(rowTensor(rows.all, sums), of.logSumExp);
+  rows.all.out = out.read();
+  rows.all.logSumExp = sums.floats();
+  DeviceTarget::here()->attendBackward(
+      rows.all, outGrad.read(), reinterpret_cast<char *>(queryGrad.floats()),
+      dots.floats());
+  copyTensor(**qGrad, rows.query());
+  copyTensor(**kGrad, rows.key());
+  copyTensor(**vGrad, rows.value());
+  return 0;
+}
+
+/// Runs one of them. Returns 0; or 1, with lastFault().
+template <typename Run>
+int32_t attention(const char *what, const Run &run) try {
+  if (!DeviceTarget::here())
+    return fail("a graph for GPUs runs outside of a task");
+  if (what)
+    return fail(std::string("attention on a GPU ") + what);
+  return run();
+} catch (const std::bad_alloc &) {
+  return failMemory("attention");
+} catch (const std::exception &error) {
+  return fail(error.what());
+}
+
+} // namespace
+
+extern "C" {
+
+int32_t aoti_torch_cuda__scaled_dot_product_flash_attention_for_cpu(
+    Tensor *q, Tensor *k, Tensor *v, double dropout, int32_t isCausal,
+    Tensor **mask, double *scale, Tensor **out, Tensor **logSumExp) {
+  return attention(unsupported(*q, *k, *v, dropout, isCausal, mask, scale),
+                   [&] { return forward(q, k, v, out, logSumExp); });
+}
+
+int32_t aoti_torch_cuda__scaled_dot_product_flash_attention_for_cpu_backward(
+    Tensor *outGrad, Tensor *q, Tensor *k, Tensor *v, Tensor *out,
+    Tensor *logSumExp, double dropout, int32_t isCausal, Tensor **mask,
+    double *scale, Tensor **qGrad, Tensor **kGrad, Tensor **vGrad) {
+  return attention(unsupported(*q, *k, *v, dropout, isCausal, mask, scale),
+                   [&] {
+                     return backward({*outGrad, *q, *k, *v, *out, *logSumExp},
+                                     qGrad, kGrad, vGrad);
+                   });
+}
+
+} // extern "C"
+
+} // namespace rondo::torch
