@@ -259,8 +259,10 @@ void ProgramRun::iterate(Team &team, const Span &span,
     memoryNumber = ++memories;
   // What the addresses of a run's work depend on.
   constexpr int64_t mostIterations = int64_t(1) << 32;
+  const uint64_t memory = memoryNumber * mostIterations + span.iterations;
   for (int32_t r : held)
-    ranks[r]->setVariant(memoryNumber * mostIterations + span.iterations);
+    ranks[r]->setVariant(
+        static_cast<int64_t>(static_cast<uint64_t>(desc.recording) + memory));
   Watchdog watchdog(*this);
   Team::Watch watch;
   watch.stopAll = [&](int32_t thread, const std::exception_ptr &why) {

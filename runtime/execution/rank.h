@@ -211,6 +211,7 @@ private:
   /// Calls the program's function, and waits for its sends.
   void act();
   void addReplica(int32_t replica);
+  void placeDocuments();
   void makeCalls(LocalReplica &replica, SizedCalls &sized) const;
   SizedCalls &sizedOf(LocalReplica &replica, int64_t microbatch) const {
     return replica.sizes[sizeOf(program, microbatch)];
@@ -228,7 +229,7 @@ private:
   void setTime(const LocalReplica &replica, LayerArgs &args,
                int64_t microbatch) const {
     if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
-      args.documentStarts = documentStarts[microbatch].get();
+      args.documentStarts = documentStarts[microbatch];
       args.numDocuments = documents->count;
       args.lossScale = documents->lossShare;
     }
@@ -319,9 +320,11 @@ private:
   Span span;
   /// The tables of the program or of the pipeline that it emulates; null: none.
   const OverlapDesc *overlap = nullptr;
-  /// Indexed by micro-batch: the starts of its documents in the device's
-  /// memory.
-  std::vector<std::shared_ptr<const int32_t>> documentStarts;
+  /// Indexed by micro-batch: the starts of its documents where the device reads
+  /// them.
+  std::vector<const int32_t *> documentStarts;
+  /// All of them, for State::documentStarts(); empty: they are there.
+  std::vector<int32_t> writtenStarts;
   /// Memory in which a reference moves weights back.
   std::unique_ptr<Arena> movedWeights;
   int64_t variant = 0;

@@ -80,17 +80,6 @@ std::unique_ptr<Arena> CudaDevice::makeHostArena(int64_t bytes) {
   return cuda::makeHostArena(myGpu, me, bytes);
 }
 
-std::shared_ptr<const int32_t> CudaDevice::toDevice(const int32_t *numbers,
-                                                    int64_t count) {
-  std::shared_ptr<Arena> &memory = constants[numbers];
-  if (!memory) {
-    const auto bytes = static_cast<int64_t>(sizeof *numbers) * count;
-    memory = makeArena(bytes);
-    memory->write(memory->base(), numbers, bytes);
-  }
-  return {memory, reinterpret_cast<const int32_t *>(memory->base())};
-}
-
 const LayerBody &CudaDevice::body(const LayerDesc &layer) const {
   return cudaBody(layer.kind, layer.dtype);
 }
