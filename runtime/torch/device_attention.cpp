@@ -115,7 +115,8 @@ bool isTokenMajor(const Tensor &tensor) {
 class TokenMajor {
 public:
   TokenMajor(const Tensor &of, const Rows &rows) : of(of), own(of) {
-    if (isTokenMajor(of))
+    // Kernels read 16 bytes at a time.
+    if (isTokenMajor(of) && of.offset * bytesOf(of.dtype) % 16 == 0)
       return;
     memory.emplace(rows.floatsFor(rows.outElements()));
     own.storage = reinterpret_cast<char *>(memory->floats());

@@ -170,6 +170,8 @@ TRIPLES = [
     ("documents", "offload", "--target=cuda"),
     ("documents", "offload [...]", "several schedules"),
     ("tokens<...>", "TCP", "--resume"),
+    ("tokens<...>", "round_robin", "TCP"),
+    ("tokens<...>", "round_robin", "--resume"),
     ("tokens<...>", "tied weights", "recompute"),
     ("tokens<...>", "a Llama", "recompute [...]"),
     ("recompute across", "chunks in a loop", "a search"),
