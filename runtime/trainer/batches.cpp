@@ -77,11 +77,12 @@ void PlannedBatches::begin(int64_t iteration) {
 }
 
 /// Whether any thread may make the sizes of a batch: a custom layer's body is
-/// for one thread.
+/// for one thread, and so is a GPU that records.
 bool PlannedBatches::mayPrepareAhead() const {
   return std::none_of(
-      exe.layers, exe.layers + exe.numLayers,
-      [](const LayerDesc &layer) { return layer.kind == LayerKind::Custom; });
+      exe.layers, exe.layers + exe.numLayers, [](const LayerDesc &layer) {
+        return layer.kind == LayerKind::Custom || layer.target != Target::Cpu;
+      });
 }
 
 void PlannedBatches::makeSizes(BatchRun &batch) const {
