@@ -97,7 +97,7 @@ static ArrayAttr listOf(PlanOp plan, ArrayRef<LayerOp> layers,
 /// before(weight_grad) some layers have nothing for W alone. Sets both
 /// attributes of the stage.
 static bool leavesBy(StageOp stage, LayerOp layer, Attribute entry,
-                 pipe::LoadBefore before) {
+                     pipe::LoadBefore before) {
   stage.setOffloadAttr(Builder(stage.getContext()).getArrayAttr({entry}));
   stage.setBefore(before);
   return pipe::offloadedParts(stage, layer) != 0;

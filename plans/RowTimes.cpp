@@ -110,15 +110,6 @@ void RowTimes::add(const runtime::LayerDesc &layer, LayerOp op,
     recompute += own[0];
 }
 
-RowSize rondo::pipe::sizeOf(ArrayRef<int64_t> documents) {
-  RowSize size;
-  for (int64_t length : documents) {
-    size.tokens += length;
-    size.pairs += length * length;
-  }
-  return size;
-}
-
 AffineCost rondo::pipe::inProportion(const AffineCost &time, int64_t stated,
                                      const RowSize &row) {
   const int64_t own = row.of(time);

@@ -99,7 +99,7 @@ private:
 void Figures::setTimesOfRow() {
   if (documents.empty())
     return;
-  const RowSize size = sizeOf(documents);
+  const RowSize size = rowSize(documents);
   for (int k = 0; k < 3; ++k)
     ns[k] = size.of(rows.task[k].cost());
   recomputeNs = size.of(rows.recompute.cost());
@@ -255,7 +255,7 @@ std::vector<AffineCost> StageFigures::rowCosts(StageOp stage) const {
   for (unsigned place : placesOf(stage))
     rows.add(layersOf.front()[place], ops[place],
              flopsPerUs[stage.getRanks()[0]]);
-  const RowSize size = sizeOf(documents.front());
+  const RowSize size = rowSize(documents.front());
   const StageCosts stated = stage.getCostsAttr().of(0);
   return {inProportion(rows.task[0].cost(), stated.forwardNs, size),
           inProportion(rows.task[1].cost(), stated.inputGradNs, size),

@@ -48,8 +48,12 @@ field() {
   sed -n "s/^$1: //p" "$out/$name.log"
 }
 
-has_torch=$("$python" -c 'import torch; print(torch.cuda.is_available())' 2>/dev/null)
 RONDO=${RONDO:-build/bin/rondo}
+has_torch=
+# Folders of make gpu-bundle have neither.
+if [ -d python/rondo ] && [ -x "$RONDO" ]; then
+  has_torch=$("$python" -c 'import torch; print(torch.cuda.is_available())' 2>/dev/null)
+fi
 PYTHONPATH=$PWD/python
 export RONDO PYTHONPATH
 if [ "$has_torch" = True ]; then

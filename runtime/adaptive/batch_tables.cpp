@@ -25,15 +25,13 @@ static void checkLimits(const BatchLimitsDesc &limits,
          std::to_string(limits.microbatches));
   for (size_t i = 0; i < lengths.size(); ++i) {
     const std::string name = "micro-batch " + std::to_string(i);
-    int64_t tokens = 0;
-    for (int32_t document : lengths[i]) {
+    for (int32_t document : lengths[i])
       if (document < 1 || document > limits.documentTokens)
         fail("a document of " + std::to_string(document) + " tokens in " +
              name + ", its program takes 1 to " +
              std::to_string(limits.documentTokens));
-      tokens += document;
-    }
-    if (tokens < 1 || tokens > limits.rowTokens)
+    if (const int64_t tokens = rowSize(lengths[i]).tokens;
+        tokens < 1 || tokens > limits.rowTokens)
       fail(std::to_string(tokens) + " tokens in " + name +
            ", its program takes 1 to " + std::to_string(limits.rowTokens));
   }
@@ -137,14 +135,12 @@ std::vector<std::vector<ReplicaBuffers>> BatchTables::buffers() const {
   return result;
 }
 
-int64_t BatchTables::pairs(int32_t microbatch) const {
-  const DocumentsDesc &row = documents[microbatch];
-  int64_t sum = 0;
-  for (int32_t d = 0; d < row.count; ++d) {
-    const int64_t tokens = row.starts[d + 1] - row.starts[d];
-    sum += tokens * tokens;
-  }
-  return sum;
+RowSize BatchTables::size(int32_t microbatch) const {
+  const std::vector<int32_t> &row = starts[microbatch];
+  // Of the documents, after a 0.
+  std::vector<int32_t> tokens(row.size());
+  std::adjacent_difference(row.begin(), row.end(), tokens.begin());
+  return rowSize(tokens);
 }
 
 void BatchTables::setTo(ProgramDesc &program) const {

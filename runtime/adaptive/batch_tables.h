@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_ADAPTIVE_BATCH_TABLES_H
 #define RONDO_RUNTIME_ADAPTIVE_BATCH_TABLES_H
 
+#include "kinds/RowSize.h"
 #include "runtime/model/executable.h"
 #include "schedule/model/BufferNumbers.h"
 
@@ -39,11 +40,7 @@ public:
     return sizes[uneven.sizeOf[microbatch]].edges[edge].bytes;
   }
   /// With padding (rowGrid), which takes its time as others do.
-  int64_t tokens(int32_t microbatch) const {
-    return documents[microbatch].starts[documents[microbatch].count];
-  }
-  /// Sum of the squared lengths of its documents.
-  int64_t pairs(int32_t microbatch) const;
+  RowSize size(int32_t microbatch) const;
 
   /// Makes a program that is like `like` one of these micro-batches.
   void setTo(ProgramDesc &program) const;

@@ -320,7 +320,7 @@ const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
   return find(executable, kind, [](const ProgramDesc &) { return true; });
 }
 
-/// Of two programs with as many micro-batches.
+/// Whether two programs with equally many micro-batches add in one order.
 static bool addInOneOrder(const ProgramDesc &one, const ProgramDesc &other) {
   if (!one.sumOrder || !other.sumOrder)
     return one.sumOrder == other.sumOrder;
@@ -328,7 +328,7 @@ static bool addInOneOrder(const ProgramDesc &one, const ProgramDesc &other) {
                     other.sumOrder);
 }
 
-/// What I reads depends on what of a layer may leave until W.
+/// Equal parts leave until W. The buffers that I reads depend on them.
 static bool leaveAlike(const Executable &executable, const ProgramDesc &one,
                        const ProgramDesc &other) {
   return std::equal(one.layers, one.layers + executable.numLayers, other.layers,

@@ -264,12 +264,12 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  messages.acquire(replica.place(Buffer::Output), microbatch, action);
-  messages.acquire(replica.place(Buffer::SavedForInputGrad), microbatch,
-                   action);
-  messages.acquire(replica.place(Buffer::SavedForWeightGrad), microbatch,
-                   action);
-  messages.acquire(replica.place(Buffer::Checkpoints), microbatch, action);
+  // Without copies, what could be copied may share slots with messages.
+  for (Buffer buffer :
+       {Buffer::Output, Buffer::SavedForInputGrad, Buffer::SavedForWeightGrad,
+        Buffer::Checkpoints, Buffer::OffloadedForInputGrad,
+        Buffer::OffloadedForWeightGrad})
+    messages.acquire(replica.place(buffer), microbatch, action);
   messages.await(replica.tensors->inputs, microbatch, action);
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
@@ -296,7 +296,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
       saved.setForWeightGrad(layer, args);
     }
     // The layer before the one with which R begins writes the checkpoint.
-    // Those of a stage are a copy of its inputs, whose buffers end with F.
+    // A stage's checkpoints are a copy of its inputs, whose buffers end with F.
     char *checkpoint = checkpoints + layer.checkpointOffset;
     for (int32_t k = 0;
          layer.checkpointOffset >= 0 && k < layer.desc->numInputs;

@@ -151,7 +151,7 @@ private:
   struct Saved {
     const LocalReplica &replica;
     int64_t microbatch;
-    /// What may be copied to the host is where LOAD puts it.
+    /// Whether the parts that may leave are where LOAD puts them.
     bool isLoaded = false;
 
     /// Null if the replica has no such buffer.
@@ -187,12 +187,12 @@ private:
         args.savedForWeightGrad =
             at(Buffer::RecomputedForWeightGrad, layer.savedForWeightGradOffset);
     }
-    /// Those of a stage leave or stay.
+    /// Checkpoints of the replica, which all stay or all may leave.
     char *checkpoints() const {
       char *staying = at(Buffer::Checkpoints);
       return staying ? staying : away();
     }
-    /// What I leaves for W.
+    /// Memory of a layer that I leaves for W.
     char *keptByInputGrad(const LayerBinding &layer) const {
       return at(Buffer::KeptForWeightGrad, layer.keptForWeightGradOffset);
     }

@@ -80,7 +80,7 @@ struct ReplicaBinding {
   /// Indices into State::tensors: [firstTensor, lastTensor).
   int32_t firstTensor = 0, lastTensor = 0;
 
-  /// Those of the same replica for another size of micro-batches.
+  /// Takes the tensors of the same replica for another size of micro-batches.
   void takeTensors(const ReplicaBinding &other) {
     optimized = other.optimized;
     firstTensor = other.firstTensor;
@@ -229,7 +229,7 @@ public:
   /// micro-batch in memory of their own, outside the arena. Call it before
   /// programs are made; replicas of other processes get none.
   void keepLogits(int32_t replica);
-  /// Those of `count` tokens of the replica's first sample, from token `first`
+  /// Logits of `count` tokens of the replica's first sample, from token `first`
   /// on, one row of the vocabulary's size after another. Held by this process.
   std::vector<float> readLogits(int32_t replica, int64_t first,
                                 int64_t count) const;
@@ -287,7 +287,7 @@ private:
   /// its size or, if its micro-batches differ, of each of theirs.
   std::vector<std::vector<ReplicaBinding>> bindings;
   std::vector<std::unique_ptr<LoadedBody>> loadedBodies;
-  /// Of BatchSizes, by their tables.
+  /// [tables]: the bindings of BatchSizes.
   std::map<const UnevenDesc *, const std::vector<std::vector<ReplicaBinding>> *>
       batches;
   std::vector<std::vector<int32_t>> sizesOf;

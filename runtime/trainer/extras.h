@@ -82,6 +82,8 @@ struct BatchRun {
   PlannedBatch planned;
   /// Time until its schedule was found; in process 0.
   double seconds = 0;
+  /// Time of at(): until there was a program, and until its ranks were ready.
+  int64_t waitNs = 0, prepareNs = 0;
   /// The sizes of its micro-batches, which `run` uses.
   std::shared_ptr<BatchSizes> sizes;
   std::unique_ptr<ProgramRun> run;

@@ -167,6 +167,8 @@ static void add(const BatchRun &batch, int64_t tokens, JsonWriter &json) {
     json.value(row);
   json.end()
       .member("search_ns", static_cast<int64_t>(1e9 * batch.seconds))
+      .member("wait_ns", batch.waitNs)
+      .member("prepare_ns", batch.prepareNs)
       .member("predicted_ns", planned.program->batch().predictedNs);
 }
 

@@ -304,7 +304,7 @@ pipe.model @m {
 // -----
 
 pipe.model @m {
-  // expected-error @+1 {{'part' has no bytes}}
+  // expected-error @+1 {{custom op 'pipe.layer' key 'bytes' is missing; the keys are name, bytes, read_by}}
   pipe.layer @l custom<body = "mlp", saved = [part<name = "x">]>
 }
 

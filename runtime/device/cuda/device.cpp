@@ -338,7 +338,7 @@ static LayerArgs layOut(const LayerDesc &layer, Region &region) {
   args.gradients = region.take(sizes.gradients);
   args.savedForInputGrad = region.take(sizes.savedForInputGrad);
   args.savedForWeightGrad = region.take(sizes.savedForWeightGrad);
-  // What leaves follows what stays.
+  // In each buffer the parts that leave follow those that stay.
   auto awayOf = [](void *saved, int64_t all, int64_t away) -> void * {
     return saved ? static_cast<char *>(saved) + all - away : nullptr;
   };

@@ -10,8 +10,8 @@
 
 namespace rondo::runtime::cuda {
 
-/// What cudaMemsetAsync() does, by a kernel, which also reaches pinned memory
-/// of the host.
+/// Sets memory by a kernel, which unlike cudaMemsetAsync() also reaches pinned
+/// memory of the host.
 void setMemory(const Stream &stream, void *memory, uint8_t byte, int64_t bytes);
 
 /// Replaces the nodes of a recording that set memory by kernels of the current

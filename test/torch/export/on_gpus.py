@@ -46,7 +46,7 @@ class Scaled(models.Mixing):
         self.register_buffer("scales", torch.ones(width, width))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return super().forward(x) @ self.scales
+        return x + self.value(x) @ self.scales
 
 
 class Counting(models.Mixing):

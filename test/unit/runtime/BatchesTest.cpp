@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -60,6 +61,17 @@ struct BatchExecutable {
   BatchExecutable(const BatchExecutable &) = delete;
 
   const Executable &exe() const { return program->exe; }
+  /// Ranks may hold the activations of one row of the most tokens.
+  void limitToOneRow() {
+    for (int32_t h = 0; h < exe().numReplicas; ++h) {
+      const ShareDesc &share = program->programs.front().shares[h];
+      int64_t &cap = caps[exe().replicas[h].rank] = 0;
+      for (Buffer saved :
+           {Buffer::SavedForInputGrad, Buffer::SavedForWeightGrad,
+            Buffer::KeptForWeightGrad})
+        cap += share.bytes[static_cast<int>(saved)];
+    }
+  }
 
   std::optional<rondo::runtime::test::Program> program;
 
@@ -73,7 +85,9 @@ private:
   UnevenDesc uneven{};
 };
 
-PackedBatch batchOf(const std::vector<std::vector<int32_t>> &lengths) {
+using Rows = std::vector<std::vector<int32_t>>;
+
+PackedBatch batchOf(const Rows &lengths) {
   PackedBatch batch;
   int64_t position = 0;
   for (const std::vector<int32_t> &row : lengths) {
@@ -238,7 +252,7 @@ TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
   const BatchExecutable executable;
   const std::unique_ptr<BatchPlanner> planner =
       batchSearch.makePlanner(executable.exe());
-  auto refusal = [&](const std::vector<std::vector<int32_t>> &lengths) {
+  auto refusal = [&](const Rows &lengths) {
     try {
       (void)planner->early(batchOf(lengths));
     } catch (const Error &error) {
@@ -258,18 +272,41 @@ TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
             "a batch has 0 tokens in micro-batch 3, its program takes 1 to 24");
 }
 
-TEST(BatchPlanner, BatchesRunWithinArenasOfOneMicrobatch) {
-  const BatchExecutable executable(/*slots=*/1, oneByOne());
-  const PlannedBatch planned =
-      batchSearch.makePlanner(executable.exe())
-          ->early(batchOf({{8, 8, 8}, {8, 8, 7}, {8, 8, 6}, {8, 8, 8}}));
-  ASSERT_NE(planned.program, nullptr);
-  EXPECT_GT(planned.program->batch().predictedNs, 0);
-  const ProgramDesc &desc = planned.program->desc();
-  for (int32_t p = 0; p < desc.numPools; ++p)
-    EXPECT_LE(desc.pools[p].offset +
-                  desc.pools[p].slots * desc.pools[p].slotBytes,
-              executable.exe().arenaBytes[desc.pools[p].rank]);
+/// The most micro-batches of which a rank holds activations at once.
+int32_t mostInFlight(const FoundProgram &program) {
+  const Schedule &order = program.program().order;
+  int32_t most = 0;
+  for (int32_t r = 0; r < order.numRanks(); ++r) {
+    int32_t inFlight = 0;
+    for (rondo::Action action : order.rank(r)) {
+      if (!action.isTask())
+        continue;
+      inFlight += action.kind() == ActionKind::Forward;
+      most = std::max(most, inFlight);
+      inFlight -= (action.traits().makes & weightGradDone) != 0;
+    }
+  }
+  return most;
+}
+
+TEST(BatchPlanner, BatchesRunWithinTheMemoryOfOneMicrobatch) {
+  auto planned = [](const BatchExecutable &executable, const Rows &rows) {
+    PlannedBatch batch =
+        batchSearch.makePlanner(executable.exe())->early(batchOf(rows));
+    const ProgramDesc &desc = batch.program->desc();
+    for (int32_t p = 0; p < desc.numPools; ++p)
+      EXPECT_LE(desc.pools[p].offset +
+                    desc.pools[p].slots * desc.pools[p].slotBytes,
+                executable.exe().arenaBytes[desc.pools[p].rank]);
+    return batch.program;
+  };
+  const Rows large = {{8, 8, 8}, {8, 8, 7}, {8, 8, 6}, {8, 8, 8}};
+  BatchExecutable one(/*slots=*/1, oneByOne());
+  one.limitToOneRow();
+  EXPECT_EQ(mostInFlight(*planned(one, large)), 1);
+  // The memory of the largest row takes several small ones.
+  EXPECT_GT(mostInFlight(*planned(one, {{8}, {7}, {8}, {6}})), 1);
+  EXPECT_GT(mostInFlight(*planned(BatchExecutable(), large)), 1);
 }
 
 TEST(BatchPlanner, ProgramsGoToOtherProcessesAsText) {
@@ -283,7 +320,8 @@ TEST(BatchPlanner, ProgramsGoToOtherProcessesAsText) {
   for (int32_t i = 0; i < numMicrobatches; ++i) {
     const DocumentsDesc &row = *documentsOf(copy->desc(), i);
     EXPECT_EQ(row.count, static_cast<int32_t>(planned.batch.rows[i].size()));
-    EXPECT_EQ(row.starts[row.count], planned.batch.tokens(i));
+    EXPECT_EQ(row.starts[row.count],
+              planned.program->batch().tables->size(i).tokens);
   }
   EXPECT_THROW(decode(text.substr(0, text.size() / 2), executable.exe()),
                Error);
@@ -411,6 +449,8 @@ public:
     if (isStuck)
       changed.wait(lock, [&] { return interrupt.load() || !isStuck; });
     clock->advance(3);
+    if (isFailing)
+      throw Error("no order");
     return efforts.size() < 4 ? program : nullptr;
   }
   std::shared_ptr<const FoundProgram> ofKind(runtime::ProgramKind,
@@ -423,7 +463,7 @@ public:
   }
 
   const std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  bool isStuck = false;
+  bool isStuck = false, isFailing = false;
   std::vector<int64_t> efforts;
   std::mutex mutex;
   std::condition_variable changed;
@@ -438,7 +478,7 @@ TEST(BackgroundPlanner, TakesTheEarlyScheduleIfTheSearchIsLate) {
   auto owned = std::make_unique<StepwisePlanner>(executable.exe());
   StepwisePlanner &planner = *owned;
   planner.isStuck = true;
-  BackgroundPlanner background(std::move(owned), 800, planner.clock);
+  BackgroundPlanner background(std::move(owned), 800, {}, planner.clock);
   background.begin([] { return someBatch; }, 1);
   planner.awaitSearches(1);
   const BackgroundPlanner::Result result = background.take();
@@ -455,7 +495,7 @@ TEST(BackgroundPlanner, TakesTheSearchedScheduleIfItIsReady) {
   const BatchExecutable executable;
   auto owned = std::make_unique<StepwisePlanner>(executable.exe());
   StepwisePlanner &planner = *owned;
-  BackgroundPlanner background(std::move(owned), 800, planner.clock);
+  BackgroundPlanner background(std::move(owned), 800, {}, planner.clock);
   background.begin([] { return someBatch; }, 1);
   // The last search begins after the result of the one before it is kept.
   planner.awaitSearches(4);
@@ -463,6 +503,56 @@ TEST(BackgroundPlanner, TakesTheSearchedScheduleIfItIsReady) {
   EXPECT_EQ(result.planned.source, PlannedBatch::Source::Searched);
   EXPECT_EQ(result.seconds, 2 + 3 * 3);
   EXPECT_EQ(planner.efforts, (std::vector<int64_t>{100, 100, 200, 400}));
+}
+
+/// Other processes get each result, and then the number of all.
+TEST(BackgroundPlanner, ReportsEachResultAndTheEnd) {
+  const BatchExecutable executable;
+  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
+  StepwisePlanner &planner = *owned;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<int64_t> found, ends;
+  BackgroundPlanner::Watch watch;
+  watch.found = [&](const BackgroundPlanner::Result &result) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    EXPECT_EQ(result.iteration, 7);
+    found.push_back(result.number);
+  };
+  watch.ended = [&](int64_t iteration, int64_t count) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      EXPECT_EQ(iteration, 7);
+      ends.push_back(count);
+    }
+    changed.notify_all();
+  };
+  BackgroundPlanner background(std::move(owned), 800, std::move(watch),
+                               planner.clock);
+  background.begin([] { return someBatch; }, 7);
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return !ends.empty(); });
+  // The last of four further searches finds nothing.
+  EXPECT_EQ(found, (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(ends, std::vector<int64_t>{4});
+  lock.unlock();
+  EXPECT_EQ(background.take().number, 3);
+}
+
+/// Also after a search that fails.
+TEST(BackgroundPlanner, ReportsTheEndAfterASearchThatFails) {
+  const BatchExecutable executable;
+  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
+  StepwisePlanner &planner = *owned;
+  planner.isFailing = true;
+  std::promise<int64_t> end;
+  BackgroundPlanner::Watch watch;
+  watch.ended = [&](int64_t, int64_t count) { end.set_value(count); };
+  BackgroundPlanner background(std::move(owned), 800, std::move(watch),
+                               planner.clock);
+  background.begin([] { return someBatch; }, 7);
+  EXPECT_EQ(end.get_future().get(), 1);
+  EXPECT_EQ(background.take().planned.source, PlannedBatch::Source::Early);
 }
 
 TEST(BackgroundPlanner, ReportsWhatPackingThrows) {
