@@ -115,6 +115,10 @@ private:
     const Timeline &timeline = panel.timeline;
     const std::vector<int32_t> chunks = chunksOf(problem);
     json.attribute("title", panel.title);
+    json.attributeArray("notes", [&] {
+      for (const std::string &note : panel.notes)
+        json.value(note);
+    });
     json.attribute("makespan", timeline.makespanNs);
     json.attribute("ranks", problem.numRanks());
     json.attribute("memoryScale", memoryScaleOf(panel));

@@ -14,6 +14,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <string>
+#include <vector>
 
 namespace rondo::timeline {
 
@@ -22,6 +23,8 @@ struct Panel {
   std::string title;
   Problem problem;
   Timeline timeline;
+  /// Lines that text and pages show with the schedule.
+  std::vector<std::string> notes = {};
 };
 
 /// A static picture for papers: all panels on one axis, a row for each rank

@@ -386,7 +386,7 @@ function draw() {
     pen.fillStyle = styles.text;
     pen.textAlign = "left";
     pen.font = "bold 12px system-ui, Helvetica, Arial, sans-serif";
-    pen.fillText(`${panel.title} — ${timeText(panel.makespan)}`, 8, axisHeight + panel.top - titleHeight / 2 - view.top);
+    pen.fillText([`${panel.title} — ${timeText(panel.makespan)}`, ...panel.notes].join("; "), 8, axisHeight + panel.top - titleHeight / 2 - view.top);
     pen.font = "11px system-ui, Helvetica, Arial, sans-serif";
     pen.fillStyle = styles.faint;
     pen.textAlign = "right";

@@ -28,10 +28,13 @@ namespace {
 constexpr int textWidth = 120;
 
 void writeText(raw_ostream &os, ArrayRef<timeline::Panel> panels) {
-  for (const timeline::Panel &panel : panels)
+  for (const timeline::Panel &panel : panels) {
     os << (&panel == panels.begin() ? "" : "\n") << panel.title << "\n"
        << renderTimeline(panel.problem, panel.timeline, textWidth,
                          /*color=*/false);
+    for (const std::string &note : panel.notes)
+      os << "  " << note << "\n";
+  }
 }
 
 /// A kind of picture, by the ending of its file.

@@ -12,6 +12,7 @@
 #include "tools/driver/Commands.h"
 #include "tools/driver/Exchange.h"
 #include "tools/driver/Files.h"
+#include "tools/driver/OffloadText.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Session.h"
 #include "tools/driver/Terminal.h"
@@ -199,6 +200,12 @@ int readModule(const Arguments &arguments, const std::string &path,
   }
   if (int code = addFamilies(arguments, *pictured))
     return code;
+  // Without copies nothing leaves, though it might.
+  for (timeline::Panel &panel : pictured->panels)
+    if (any_of(panel.timeline.tasks, [](const TimelineTask &task) {
+          return task.lane != Lane::Compute;
+        }))
+      panel.notes = whatLeaves(plan);
   if (pictured->panels.empty())
     return reportError(path + ": plan @" + plan.getSymName() +
                        " has no schedule; --family NAME adds one");
