@@ -27,8 +27,9 @@ fail() {
 new=$to.new
 rm -rf "$new"
 trap 'rm -rf "$new"' EXIT
-# The runtime, the part of the core that it needs, and its build files.
-"$rondo" bundle examples/gpt-small.mlir --target=cuda -o "$new" >/dev/null
+# The runtime with its search, the parts of the core that they need, and their
+# build files.
+"$rondo" bundle test/gpu/Inputs/uneven.mlir --schedule gpt_drawn --target=cuda -o "$new" >/dev/null
 rm "$new/train.cpp" "$new/CMakeLists.txt" "$new/README.md"
 sh scripts/gpu-programs.sh "$rondo" "$new/programs" >/dev/null
 mkdir "$new/googletest"

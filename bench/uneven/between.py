@@ -32,19 +32,19 @@ pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 64, heads = 4, ffn = 25
   pipe.layer @h3 block
   pipe.layer @lm_head head
 }}
-pipe.plan @drawn of @gpt on @lab microbatches({count}) tokens<most = 256, in_flight = 1024> {{
+pipe.plan @drawn of @gpt on @lab microbatches({count}) tokens<most = 256, in_flight = {flight}> {{
 {stages}}}
 pipe.schedule @largest of @drawn family<"1f1b">
 """
-STAGES = """  pipe.stage @s0 [@wte, @h0] on 0
+ONE_EACH = {"flight": 1024, "stages": """  pipe.stage @s0 [@wte, @h0] on 0
   pipe.stage @s1 [@h1] on 1
   pipe.stage @s2 [@h2] on 2
   pipe.stage @s3 [@h3, @lm_head] on 3
-"""
-REPLICAS = """  pipe.stage @s0 [@wte, @h0] on 0
+"""}
+REPLICAS = {"flight": 2048, "stages": """  pipe.stage @s0 [@wte, @h0] on 0
   pipe.stage @s1 [@h1, @h2] on [1, 2] round_robin
   pipe.stage @s3 [@h3, @lm_head] on 3
-"""
+"""}
 
 
 def main():
@@ -62,7 +62,7 @@ def main():
             text.with_name(f"text{number}").write_text("documents that differ in length " * (1 + number % 7))
         data = [word for number in range(40) for word in ("--data", text.with_name(f"text{number}"))]
         for count in map(int, given.microbatches.split(",")):
-            plan.write_text(PLAN.format(count=count, stages=REPLICAS if given.replicas else STAGES))
+            plan.write_text(PLAN.format(count=count, **(REPLICAS if given.replicas else ONE_EACH)))
             command(given.rondo.resolve(), "compile", plan, "-o", program)
             for name, words in (("threads", []), ("TCP", launch)):
                 log = pathlib.Path(folder, f"log-{count}-{name}")

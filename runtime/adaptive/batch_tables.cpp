@@ -86,17 +86,27 @@ BatchTables::BatchTables(const Executable &executable, const ProgramDesc &like,
     : documentLengths(std::move(lengths)) {
   const BatchLimitsDesc &limits = *limitsOf(like);
   checkLimits(limits, documentLengths);
+  const int64_t grid =
+      rowGrid(like.layers[0].target, limits.rowTokens, limits.documentTokens);
   int64_t all = 0;
+  std::vector<int64_t> paddings;
   for (const std::vector<int32_t> &row : documentLengths) {
     starts.emplace_back(1, 0);
     for (int32_t tokens : row)
       starts.back().push_back(starts.back().back() + tokens);
-    all += starts.back().back();
+    const int64_t tokens = starts.back().back();
+    all += tokens;
+    const int64_t padded = paddedRow(tokens, grid, limits.rowTokens);
+    if (padded > tokens)
+      starts.back().push_back(static_cast<int32_t>(padded));
+    paddings.push_back(padded - tokens);
   }
-  for (const std::vector<int32_t> &row : starts) {
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const std::vector<int32_t> &row = starts[i];
     const int64_t tokens = row.back();
     documents.push_back({static_cast<int32_t>(row.size()) - 1, row.data(),
-                         rowShare(tokens, all)});
+                         rowShare(tokens, all),
+                         static_cast<int32_t>(paddings[i])});
     const auto same =
         std::find_if(sizes.begin(), sizes.end(),
                      [&](const Size &size) { return size.tokens == tokens; });
@@ -123,6 +133,14 @@ std::vector<std::vector<ReplicaBuffers>> BatchTables::buffers() const {
                   result.back().emplace_back().begin());
   }
   return result;
+}
+
+RowSize BatchTables::size(int32_t microbatch) const {
+  const std::vector<int32_t> &row = starts[microbatch];
+  // Of the documents, after a 0.
+  std::vector<int32_t> tokens(row.size());
+  std::adjacent_difference(row.begin(), row.end(), tokens.begin());
+  return rowSize(tokens);
 }
 
 void BatchTables::setTo(ProgramDesc &program) const {

@@ -63,6 +63,7 @@ public:
 
 private:
   void addCopies(const Problem &problem);
+  int64_t recordingOf() const;
 
   const std::string name;
   const Program values;

@@ -51,6 +51,8 @@ static bool areRowOf(const LayerDesc &layer, const DocumentsDesc &row) {
   for (int32_t d = 0; areRow && d < row.count; ++d) {
     const int32_t tokens = row.starts[d + 1] - row.starts[d];
     areRow = tokens > 0 && (layer.sequence == 0 || tokens <= layer.sequence);
+    if (row.padding != 0 && d + 1 == row.count)
+      areRow &= tokens == row.padding;
   }
   return areRow;
 }

@@ -290,7 +290,7 @@ std::shared_ptr<const FoundProgram> Planner::ofKind(runtime::ProgramKind which,
   lowered.tasks =
       tasksOf(lowered.kind, lowered.executing, of.problem, Schedule());
   if (placeLike(kind->like, of.plan, of.problem, lowered))
-    // Those of the largest batch serve every one.
+    // The places of the largest batch serve every batch.
     lowered.program = kind->values.program;
   return std::make_shared<const FoundProgram>(
       kind->desc, kind->desc.name, std::move(lowered.program),

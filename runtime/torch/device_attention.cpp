@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tensors are [samples, heads, tokens, width], in any layout. Rondo's kernels
-// take a token's q, k and v in one row, so these are copied there first, and
-// gradients back: a few passes over memory, of tokens times width each.
+// take a token's q, k and v in one row. Those that are not, and all in a
+// backward, are copied there first, and gradients back: a few passes over
+// memory, of tokens times width each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,15 +47,30 @@ const char *unsupported(const Tensor &q, const Tensor &k, const Tensor &v,
   return nullptr;
 }
 
-/// A part of packed rows, as a tensor.
-Tensor partOf(const PackedAttention &all, int64_t firstHead, int64_t heads) {
+/// The sizes of an attention whose rows have no gaps.
+PackedAttention sizesOf(const Tensor &q, const Tensor &k) {
+  PackedAttention all{};
+  all.samples = q.sizes[0];
+  all.heads = q.sizes[1];
+  all.tokens = q.sizes[2];
+  all.width = q.sizes[3];
+  all.kvHeads = k.sizes[1];
+  all.keys = all.heads * all.width;
+  all.values = all.keys + all.kvHeads * all.width;
+  all.rowElements = all.values + all.kvHeads * all.width;
+  all.dtype = q.dtype;
+  return all;
+}
+
+/// Heads of rows that begin `first` elements after theirs, as a tensor.
+Tensor partOf(const PackedAttention &all, int64_t first, int64_t heads) {
   Tensor part{};
   part.storage = all.qkv;
-  part.offset = firstHead * all.width;
+  part.offset = first;
   part.dtype = all.dtype;
   part.numDims = 4;
   part.allocation = -1;
-  const int64_t row = all.rowElements();
+  const int64_t row = all.rowElements;
   const int64_t sizes[] = {all.samples, heads, all.tokens, all.width};
   const int64_t strides[] = {all.tokens * row, all.width, row, 1};
   std::copy_n(sizes, 4, part.sizes);
@@ -66,24 +82,55 @@ void copyTensor(const Tensor &to, const Tensor &from) {
   DeviceTarget::here()->copyElements(to, from, from.strides);
 }
 
-/// Rows of q, k and v in scratch memory.
+/// Whether a tensor is such a part.
+bool isPart(const Tensor &tensor, const PackedAttention &all, int64_t first,
+            int64_t heads) {
+  const Tensor part = partOf(all, first, heads);
+  for (int32_t d = 0; d < 4; ++d)
+    if (tensor.sizes[d] > 1 && tensor.strides[d] != part.strides[d])
+      return false;
+  return true;
+}
+
+/// Finds rows that q, k and v, views of one tensor, are already in. False:
+/// there are none that kernels can read.
+bool findRows(const Tensor &q, const Tensor &k, const Tensor &v,
+              PackedAttention &all) {
+  if (q.storage != k.storage || q.storage != v.storage)
+    return false;
+  all.keys = k.offset - q.offset;
+  all.values = v.offset - q.offset;
+  all.rowElements = q.strides[2];
+  all.qkv = q.data();
+  // Kernels read 16 bytes at a time.
+  const int64_t pack = 16 / bytesOf(q.dtype);
+  return q.offset % pack == 0 && all.keys % pack == 0 &&
+         all.values % pack == 0 && all.rowElements % pack == 0 &&
+         isPart(q, all, 0, all.heads) &&
+         isPart(k, all, all.keys, all.kvHeads) &&
+         isPart(v, all, all.values, all.kvHeads);
+}
+
+/// Rows of q, k and v: their own, or a copy in scratch memory.
 class Rows {
 public:
-  Rows(const Tensor &q, const Tensor &k, const Tensor &v)
-      : all{q.sizes[0], q.sizes[2], q.sizes[1], k.sizes[1], q.sizes[3],
-            q.dtype,    nullptr,    nullptr,    nullptr},
-        memory(floatsFor(all.samples * all.tokens * all.rowElements())) {
-    all.qkv = reinterpret_cast<char *>(memory.floats());
+  enum class Use : uint8_t { Read, Replace };
+
+  Rows(const Tensor &q, const Tensor &k, const Tensor &v, Use use)
+      : all(sizesOf(q, k)) {
+    if (use == Use::Read && findRows(q, k, v, all))
+      return;
+    all = sizesOf(q, k);
+    memory.emplace(floatsFor(all.samples * all.tokens * all.rowElements));
+    all.qkv = reinterpret_cast<char *>(memory->floats());
     copyTensor(query(), q);
     copyTensor(key(), k);
     copyTensor(value(), v);
   }
 
   Tensor query() const { return partOf(all, 0, all.heads); }
-  Tensor key() const { return partOf(all, all.heads, all.kvHeads); }
-  Tensor value() const {
-    return partOf(all, all.heads + all.kvHeads, all.kvHeads);
-  }
+  Tensor key() const { return partOf(all, all.keys, all.kvHeads); }
+  Tensor value() const { return partOf(all, all.values, all.kvHeads); }
   /// fp32 numbers in the memory of so many elements.
   int64_t floatsFor(int64_t elements) const {
     return (elements * bytesOf(all.dtype) + 3) / 4;
@@ -96,7 +143,7 @@ public:
   PackedAttention all;
 
 private:
-  Scratch memory;
+  std::optional<Scratch> memory;
 };
 
 /// Whether tokens come one after another, with all their heads.
@@ -163,7 +210,7 @@ int32_t forward(Tensor *q, Tensor *k, Tensor *v, Tensor **out,
   *logSumExp = makeResult(*q, 3, 1, ScalarType::Float32);
   if (!*out || !*logSumExp)
     throw std::bad_alloc();
-  Rows rows(*q, *k, *v);
+  Rows rows(*q, *k, *v, Rows::Use::Read);
   const TokenMajor result(**out, rows);
   const Scratch sums(rows.rowNumbers());
   rows.all.out = result.place();
@@ -187,7 +234,7 @@ int32_t backward(const Saved &of, Tensor **qGrad, Tensor **kGrad,
   *vGrad = makeResult(of.v, 4, of.q.sizes[3], dtype);
   if (!*qGrad || !*kGrad || !*vGrad)
     throw std::bad_alloc();
-  Rows rows(of.q, of.k, of.v);
+  Rows rows(of.q, of.k, of.v, Rows::Use::Replace);
   TokenMajor out(of.out, rows), outGrad(of.outGrad, rows);
   const Scratch sums(rows.rowNumbers()), dots(rows.rowNumbers()),
       queryGrad(rows.floatsFor(rows.outElements()));

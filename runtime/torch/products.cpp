@@ -142,7 +142,7 @@ const char *unsupported(const Tensor &a, const Tensor &b, const Tensor *ends,
   return hasBias ? "has no bias" : nullptr;
 }
 
-/// What is wrong with the ends of groups, which are data; null if nothing is.
+/// The fault of the ends of groups, which are data; null without one.
 const char *faultOfEnds(const Tensor &a, const Tensor &b, const Tensor &ends) {
   const int64_t extent = b.numDims == 3   ? a.sizes[0]
                          : a.numDims == 3 ? b.sizes[1]

@@ -123,7 +123,7 @@ struct Task {
   Graph *graph;
   const Value *inputs;
   int32_t numInputs;
-  /// Where the graph's outputs must end. One that the graph leaves elsewhere is
+  /// Places of the graph's outputs. One that the graph leaves elsewhere is
   /// copied.
   const Value *outputs;
   int32_t numOutputs;
@@ -132,7 +132,7 @@ struct Task {
   int32_t numAllocations;
   const Copy *copies;
   int32_t numCopies;
-  /// Of the body, shared by its tasks.
+  /// Constants of the body, shared by its tasks.
   const unsigned char *constants;
   /// For a task on GPUs, whose `graph` is null.
   const DeviceGraph *deviceGraph = nullptr;

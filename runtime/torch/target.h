@@ -17,7 +17,7 @@
 
 namespace rondo::torch {
 
-/// What a task does beside its graph. Functions may throw.
+/// The work of a task in addition to its graph. Functions may throw.
 class Target {
 public:
   virtual ~Target() = default;
@@ -44,7 +44,7 @@ struct Matrices {
 /// extent.
 struct MatrixProduct {
   int64_t samples, rows, columns, inner;
-  /// Of a and b, and of the others. Sums are in fp32.
+  /// Types of a and b, and of the others. Sums are in fp32.
   int32_t type, resultType;
   Matrices a, b;
   float alpha;
@@ -66,10 +66,12 @@ constexpr int64_t productScratchBytes(int64_t rows, int64_t columns) {
 }
 
 /// Causal attention of samples, softmax(q k^T / sqrt(width)) v, whose heads may
-/// share keys and values. A token's q, k and v are one row of `qkv`: all heads
-/// of q, then those of k and of v.
+/// share keys and values. A token's q, k and v are in one row of `qkv`: all
+/// heads of q at its begin, those of k and of v `keys` and `values` elements
+/// after it.
 struct PackedAttention {
   int64_t samples, tokens, heads, kvHeads, width;
+  int64_t keys, values, rowElements;
   /// Of all but logSumExp.
   int32_t dtype;
   char *qkv;
@@ -77,8 +79,6 @@ struct PackedAttention {
   char *out;
   /// [samples][heads][tokens].
   float *logSumExp;
-
-  int64_t rowElements() const { return (heads + 2 * kvHeads) * width; }
 };
 
 /// sums[indices[i]] += values[i], rows of as many columns, in the order of the
@@ -95,7 +95,7 @@ struct RowSums {
 /// A GPU, or what takes its place. The operations of graphs for GPUs call it.
 class DeviceTarget : public Target {
 public:
-  /// That of the graph that runs in the calling thread; null: there is none.
+  /// The target of the graph that runs in the calling thread; null: none runs.
   static DeviceTarget *&here();
 
   virtual int32_t device() const = 0;

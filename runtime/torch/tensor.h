@@ -59,7 +59,7 @@ struct Allocation {
   std::unique_ptr<char[]> memory;
 };
 
-/// What a task reads beside its buffers, in memory of its target.
+/// What a task reads in addition to its buffers, in memory of its target.
 struct Extras {
   const void *lossScale;
   const void *randomKey;

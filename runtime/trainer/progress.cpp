@@ -188,7 +188,7 @@ void Progress::iteration(int64_t number, int64_t last,
     predictedNs += own->planned.program->batch().predictedNs;
   }
   const int64_t tokens = trainer.tokensOf(own ? own->run->program() : program);
-  if (isCompiled && result.enqueueNs >= 0)
+  if ((isCompiled || own) && result.enqueueNs >= 0)
     enqueueTimes[program.id].push_back(result.enqueueNs);
   double tokensPerSecond =
       static_cast<double>(tokens) * 1e9 / static_cast<double>(result.ns);

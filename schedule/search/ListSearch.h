@@ -35,7 +35,7 @@ struct ListChain {
   ListAnnealing::Settings settings;
 };
 
-/// What a search on lists of one graph may choose, and the name of its results.
+/// The choices of a search on lists of one graph, and the name of its results.
 struct ListDomain {
   const TaskGraph &graph;
   OrderClass orders = OrderClass::Sums;

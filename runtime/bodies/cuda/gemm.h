@@ -64,7 +64,7 @@ struct Product {
   float alpha = 1;
   /// More than one: c is null or d, and there is no epilogue.
   int64_t samples = 1;
-  /// Of d.
+  /// Distance of the samples of d, in elements.
   int64_t sampleStride = 0;
   /// Bytes that all addresses and distances of samples are multiples of; no
   /// more than a pack of elements has.

@@ -104,9 +104,9 @@ static cuda::AttentionShape shapeOf(const PackedAttention &of) {
           heads,
           width,
           kvHeads,
-          heads * width,
-          (heads + kvHeads) * width,
-          (heads + 2 * kvHeads) * width};
+          static_cast<int>(of.keys),
+          static_cast<int>(of.values),
+          static_cast<int>(of.rowElements)};
 }
 
 /// Calls run(qkv, out) with their addresses in the type of `of`.

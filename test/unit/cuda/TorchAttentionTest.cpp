@@ -159,6 +159,43 @@ TYPED_TEST(TorchAttention, IsThatOfTheCpu) {
     }
 }
 
+// q, k and v that are views of the same rows are read there.
+TYPED_TEST(TorchAttention, ReadsRowsWhereTheyAre) {
+  using T = TypeParam;
+  const int64_t row = 4 * 8 + 2 * 2 * 8 + 8;
+  const Held<T> rows(1, {2, 9, row}, {9 * row, row, 1});
+  auto part = [&](Tensor of, int64_t first, int64_t heads) {
+    of.numDims = 4;
+    of.offset = first;
+    const int64_t sizes[] = {2, heads, 9, 8};
+    const int64_t strides[] = {9 * row, 8, row, 1};
+    std::copy_n(sizes, 4, of.sizes);
+    std::copy_n(strides, 4, of.strides);
+    return of;
+  };
+  OnHost<T> host(rows);
+  Tensor hostQ = part(host.tensor, 0, 4), hostK = part(host.tensor, 32, 2),
+         hostV = part(host.tensor, 48, 2), *out = nullptr, *sums = nullptr;
+  Allocator onHost;
+  Allocator::here() = &onHost;
+  ASSERT_EQ(aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
+                &hostQ, &hostK, &hostV, 0, 1, nullptr, nullptr, &out, &sums),
+            0);
+  Allocator::here() = nullptr;
+  const auto found = this->results(2, [&](Tensor **made) {
+    Tensor q = part(rows.tensor(), 0, 4), k = part(rows.tensor(), 32, 2),
+           v = part(rows.tensor(), 48, 2);
+    return aoti_torch_cuda__scaled_dot_product_flash_attention_for_cpu(
+        &q, &k, &v, 0, 1, nullptr, nullptr, &made[0], &made[1]);
+  });
+  expectClose(
+      found[0],
+      elements(std::vector<float>(out->floats(), out->floats() + out->count()),
+               *out),
+      tolerance<T>(), "output");
+  EXPECT_EQ(this->numRecorded, 3) << "both results and the rows' sums";
+}
+
 using TorchAttentions = TorchOperations;
 TEST_F(TorchAttentions, AreRefusedInWords) {
   const Extents sizes = {1, 2, 4, 8}, fewer = {1, 2, 3, 8};

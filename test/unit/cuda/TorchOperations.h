@@ -82,6 +82,7 @@ protected:
       const OnDevice scope(none);
       operation();
     }
+    numRecorded = recorder.taken();
     std::vector<Planned> planned;
     int64_t end = 0;
     for (const Allocation &allocation : recorder.recorded()) {
@@ -109,6 +110,8 @@ protected:
   }
 
   std::unique_ptr<DeviceLayer> layer;
+  /// Allocations of the last operation.
+  int32_t numRecorded = 0;
 };
 
 } // namespace rondo::torch

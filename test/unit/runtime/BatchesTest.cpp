@@ -143,6 +143,85 @@ Lists oneByOne() {
   return lists;
 }
 
+/// The tables of a batch on GPUs, whose rows hold a multiple of eight tokens.
+struct PaddedTables {
+  explicit PaddedTables(const BatchExecutable &executable)
+      : desc(executable.exe().programs[0]),
+        values(valuesOf(executable.exe(), desc)),
+        layers(desc.layers, desc.layers + executable.exe().numLayers) {
+    for (LayerDesc &layer : layers)
+      layer.target = Target::Cuda;
+    like = desc;
+    like.layers = layers.data();
+  }
+
+  const ProgramDesc &desc;
+  const ProgramValues values;
+  std::vector<LayerDesc> layers;
+  ProgramDesc like{};
+};
+
+TEST(BatchTables, RowsOnGpusArePadded) {
+  const BatchExecutable executable;
+  const PaddedTables of(executable);
+  const BatchTables tables(executable.exe(), of.like, of.values.problem,
+                           {{8, 8, 8}, {1}, {2, 3}, {8, 8, 1}});
+  ProgramDesc program = of.like;
+  tables.setTo(program);
+  const std::vector<int64_t> tokens = {24, 8, 8, 24}, padding = {0, 7, 3, 7};
+  double shares = 0;
+  for (int32_t i = 0; i < numMicrobatches; ++i) {
+    const DocumentsDesc &row = *documentsOf(program, i);
+    EXPECT_EQ(tables.tokens(i), tokens[i]);
+    EXPECT_EQ(row.padding, padding[i]);
+    EXPECT_EQ(row.starts[row.count], tokens[i]);
+    // A head divides by all tokens of its row.
+    EXPECT_EQ(row.lossShare, double(tokens[i]) / (24 + 1 + 5 + 17));
+    shares +=
+        row.lossShare * double(tokens[i] - padding[i]) / double(tokens[i]);
+  }
+  EXPECT_NEAR(shares, 1, 1e-15);
+  EXPECT_EQ(tables.pairs(1), 1 + 7 * 7);
+  EXPECT_EQ(program.uneven->numSizes, 2);
+}
+
+TEST(BatchTables, ProductsHaveFewNumbersOfRows) {
+  for (int64_t most : {64, 100, 512, 4096, 8192, 50000}) {
+    const int64_t grid = rowGrid(Target::Cuda, most, most);
+    EXPECT_EQ(grid % 8, 0);
+    EXPECT_LE((most + grid - 1) / grid, 64) << most;
+    EXPECT_EQ(paddedRow(most, grid, most), most);
+    EXPECT_EQ(paddedRow(1, grid, most), grid);
+    EXPECT_EQ(rowGrid(Target::Cpu, most, most), 1);
+  }
+}
+
+/// Devices repeat a recording if only starts of documents differ.
+TEST(FoundPrograms, OneRecordingServesRowsOfOneSize) {
+  const BatchExecutable executable;
+  const Executable &exe = executable.exe();
+  const ProgramDesc &like = exe.programs[1];
+  const ProgramValues values = valuesOf(exe, like);
+  auto recording = [&](DocumentLengths lengths, rondo::Program program) {
+    return FoundProgram(
+               like, "found", std::move(program), values.problem,
+               BatchProgram{std::make_shared<const BatchTables>(
+                                exe, like, values.problem, std::move(lengths)),
+                            1})
+        .desc()
+        .recording;
+  };
+  const int64_t one = recording({{8, 1}, {8}, {8}, {8}}, values.program);
+  EXPECT_NE(one, 0);
+  EXPECT_EQ(like.recording, 0);
+  EXPECT_EQ(recording({{3, 6}, {8}, {8}, {8}}, values.program), one);
+  EXPECT_NE(recording({{3, 5}, {8}, {8}, {8}}, values.program), one);
+  EXPECT_NE(recording({{3, 3, 3}, {8}, {8}, {8}}, values.program), one);
+  rondo::Program moved = values.program;
+  ++moved.pools.back().offset;
+  EXPECT_NE(recording({{8, 1}, {8}, {8}, {8}}, moved), one);
+}
+
 TEST(BatchPlanner, FurtherSearchesKeepTheOrderOfSums) {
   const BatchExecutable executable(/*slots=*/0, oneByOne());
   const Executable &exe = executable.exe();

@@ -69,10 +69,8 @@ class Target:
 
     @property
     def options(self) -> list[str]:
-        """Those of rondo compile."""
-        if not self.is_cuda:
-            return []
-        return ["--target=cuda", f"--dtype={DTYPES[self.dtype][0]}"]
+        """Those of rondo compile for a program in C++."""
+        return ["--target=cuda"] if self.is_cuda else []
 
 
 def read_target(
