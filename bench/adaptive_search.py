@@ -31,7 +31,7 @@ FAST, BANDWIDTHS, CHANGE, ITERATIONS = 10000, (200, 100, 60), 21, 60
 
 
 def plan(memory, times, links=()):
-    """Of devices and stages by rank; `links` as the program prints them."""
+    """A plan, with memory and times by rank; `links` as the program prints them."""
     lines = [f"pipe.cluster @lab link<latency_ns = 10000, bytes_per_us = {FAST}> {{"]
     lines += [f"  pipe.device @d{r} <memory_bytes = {memory[r]}>" for r in range(RANKS)]
     lines += [f"  pipe.link @d{l['from']} -> @d{l['to']} <latency_ns = {l['latency_ns']}, bytes_per_us = {l['bytes_per_us']}>" for l in links]
@@ -49,7 +49,7 @@ def rondo(*words):
 
 
 def arenas_of(source):
-    """Of the adaptive program, by rank."""
+    """Bytes of the adaptive program's arenas, by rank."""
     text = rondo("compile", source, "--emit=lowered")
     return [int(bytes) for bytes in re.search(r"arena \[([0-9, ]+)\]", text)[1].split(",")]
 

@@ -26,6 +26,7 @@
 #include "planning/adaptive/MemoryLimit.h"
 #include "runtime/adaptive/tuner.h"
 #include "runtime/trainer/link_emulation.h"
+#include "runtime/trainer/link_trace_reader.h"
 #include "schedule/families/Family.h"
 #include "schedule/program/ProgramSimulator.h"
 #include "schedule/simulate/Simulator.h"

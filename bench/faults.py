@@ -188,7 +188,7 @@ def attempt(case):
 
 
 def actions_of():
-    """By rank: how many actions an iteration has."""
+    """[rank]: number of actions of an iteration."""
     trace = home / "trace"
     subprocess.run([compile_program("threads"), "--data", home / "text", "--held-out", "0", "--iterations", "1",
                     "--quiet", "--trace", trace], check=True, stdout=subprocess.DEVNULL)

@@ -73,7 +73,7 @@ def parts(action):
 
 
 def messages(problem, schedule):
-    """What each link carries, in the order in which its sender ends them."""
+    """The messages of each link, in the order in which its sender ends them."""
     stages, carried = problem["stages"], {}
     for rank, order in enumerate(schedule["ranks"]):
         for action in order:
@@ -320,7 +320,7 @@ def lines(command, codes=(0,)):
 
 
 def verdicts(problems, schedules):
-    """Of both: the first rule that each schedule breaks, or None; and what the checker says of it."""
+    """From both checkers: the first rule that each schedule breaks, or None, and the text about it."""
     ours = lines([options.rondo, "verify", "--problems", problems, "--schedules", schedules, "--json"], (0, 1))
     theirs = lines([sys.executable, options.checker, problems, schedules, "--json"], (0, 1))[:-1]
     if [our["problem"] for our in ours] != [their["problem"] for their in theirs]:
@@ -332,7 +332,7 @@ def verdicts(problems, schedules):
 
 
 def sound_schedules(folder, problems):
-    """Of all families and the search."""
+    """The schedules of all families and of the search."""
     path, base = folder / "problems.jsonl", folder / "sound.jsonl"
     write(path, problems)
     schedules = lines([options.rondo, "simulate", path, "--family", "all", "--json"])

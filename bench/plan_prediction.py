@@ -8,7 +8,6 @@ those of both, compiled and trained; a figure is the median of ITERATIONS
 (default 15) iterations.
 """
 
-import json
 import pathlib
 import re
 import statistics
@@ -16,6 +15,7 @@ import sys
 import tempfile
 
 from commands import command
+from iterations import logged_ns
 
 RONDO, TEXT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 ITERATIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 15
@@ -74,8 +74,7 @@ def main():
             by_one, by_both = predict(folder, options, [large]), predict(folder, options, [small, large])
             command(RONDO, "compile", folder / "plan.mlir", "-o", folder / "train", folder=folder)
             command(folder / "train", "--data", TEXT, "--iterations", ITERATIONS, "--json-log", folder / "log", folder=folder)
-            lines = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
-            seconds = statistics.median(line["ns"] for line in lines if "ns" in line) / 1e9
+            seconds = statistics.median(logged_ns(folder / "log")) / 1e9
             print(f"| {what} | {seconds:.3f} s | {by_one:.3f} s, {100 * (seconds / by_one - 1):+.1f} % | {by_both:.3f} s, "
                   f"{100 * (seconds / by_both - 1):+.1f} % |", flush=True)
 

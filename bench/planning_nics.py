@@ -40,7 +40,7 @@ def with_nics(problem):
 
 
 def ratios_of(rondo, problems, evaluator, limit_ms):
-    """By problem: {planner: its time / Rondo's}."""
+    """[problem]: {planner: its time / Rondo's}."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "problems.jsonl"
         path.write_text("".join(json.dumps(problem) + "\n" for problem in problems))

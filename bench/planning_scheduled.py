@@ -19,7 +19,7 @@ import tempfile
 
 
 def tables_of(text):
-    """By problem: {planner: time over rondo's}, of plans that fit."""
+    """[problem]: {planner: its time / Rondo's}, for plans that fit."""
     tables, table = {}, {}
     for line in text.splitlines():
         if title := re.fullmatch(r"(.+): \d+ layers? on \d+ devices?, \d+ micro-batch(es)?, rondo", line):

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 from commands import command
+from iterations import logged_ns
 
 RONDO, TEXT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 ITERATIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 20
@@ -54,12 +55,6 @@ def compile_plan(folder, text, *flags):
     return program
 
 
-def times_of(log):
-    """Of all iterations; other lines have losses on held-out data."""
-    lines = map(json.loads, log.read_text().splitlines())
-    return [line["ns"] for line in lines if "ns" in line]
-
-
 def run(folder, program, ranks, arguments, file):
     """Runs as threads and as processes; each writes what the flag `file` names. Returns what threads print, and both files."""
     threads, tcp = folder / "threads", folder / "tcp"
@@ -83,7 +78,7 @@ def iterations(folder, program, ranks, link=None, data=()):
     """Median time of an iteration as threads and as processes, and the predicted one."""
     text, *logs = run(folder, program, ranks, arguments_of(link, data), "--json-log")
     predicted = float(re.search(r"predicted ([0-9.]+) ms", text).group(1))
-    return *(statistics.median(times_of(log)) / 1e6 for log in logs), predicted
+    return *(statistics.median(logged_ns(log)) / 1e6 for log in logs), predicted
 
 
 def sums(folder, program, ranks, link):

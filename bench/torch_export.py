@@ -181,7 +181,7 @@ def peak_of(process: subprocess.Popen[str]) -> int:
 
 
 def run_all(commands: list[list[str]]) -> tuple[str, int]:
-    """What the first prints, and the largest memory of a process in bytes."""
+    """The output of the first command, and the largest memory of a process in bytes."""
     started = [subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) for command in commands]
     memory = 0
     while any(process.poll() is None for process in started):

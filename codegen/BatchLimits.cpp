@@ -23,18 +23,20 @@ rondo::codegen::batchLimitsOf(pipe::PlanOp plan, const Problem &problem) {
   limits.activationBytes = problem.memoryCaps;
   limits.workNs.resize(problem.costs.size());
   const pipe::StageFigures figures(plan);
-  // Stages of such plans have one replica.
-  for (auto [replica, stage] : llvm::enumerate(plan.getStages())) {
-    auto at = [&, replica = replica](ActionKind kind) -> AffineCost & {
-      return limits.workNs[replica * numCostColumns + costColumn(kind)];
-    };
+  for (auto [number, stage] : llvm::enumerate(plan.getStages())) {
     const std::vector<AffineCost> costs = figures.rowCosts(stage);
-    at(ActionKind::Forward) = costs[0];
-    at(ActionKind::InputGrad) = costs[1];
-    at(ActionKind::WeightGrad) = costs[2];
-    at(ActionKind::Recompute) = costs[3];
-    at(ActionKind::Step).fixed =
-        problem.cost(static_cast<int32_t>(replica), ActionKind::Step).ns;
+    const auto s = static_cast<int32_t>(number);
+    for (const Replica &replica : problem.replicas.of(s)) {
+      const int32_t h = problem.replicas.numberOf(s, replica.index);
+      auto at = [&](ActionKind kind) -> AffineCost & {
+        return limits.workNs[h * numCostColumns + costColumn(kind)];
+      };
+      at(ActionKind::Forward) = costs[0];
+      at(ActionKind::InputGrad) = costs[1];
+      at(ActionKind::WeightGrad) = costs[2];
+      at(ActionKind::Recompute) = costs[3];
+      at(ActionKind::Step).fixed = problem.cost(h, ActionKind::Step).ns;
+    }
   }
   return limits;
 }

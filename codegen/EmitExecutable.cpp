@@ -200,8 +200,7 @@ static LogicalResult checkDevices(pipe::PlanOp plan) {
   return success();
 }
 
-/// Programs that draw documents are for CPUs, and so are bodies of custom
-/// layers that take rows of documents.
+/// Bodies of custom layers that take rows of documents are for CPUs.
 static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan) {
   auto refuse = [&](const Twine &why) {
     InFlightDiagnostic error = schedule.emitError()
@@ -211,10 +210,8 @@ static LogicalResult checkUneven(pipe::ScheduleOp schedule, pipe::PlanOp plan) {
         << "plan @" << plan.getSymName() << " is here";
     return error;
   };
-  if (plan.getTokensAttr() && plan.getTargetKind() != pipe::Target::Cpu)
-    return refuse("are drawn, which programs for GPUs cannot do yet: list "
-                  "documents, or compile it with --target=cpu");
-  if (plan.getDocumentsAttr() && plan.getTargetKind() != pipe::Target::Cpu)
+  if ((plan.getDocumentsAttr() || plan.getTokensAttr()) &&
+      plan.getTargetKind() != pipe::Target::Cpu)
     for (pipe::LayerOp layer : plan.lookupModel().getLayers())
       if (layer.getCustomAttr())
         return refuse("differ, which custom layers like @" +
@@ -433,7 +430,8 @@ std::string Emitter::backend() const {
   return isOnGpus() ? "cudaBackend" : "tcpBackend";
 }
 
-/// What the tables, or a flag of the command line, can use.
+/// Names of the runtime's optional objects that the tables or a flag of the
+/// command line can use.
 std::vector<std::string> Emitter::extras() const {
   const std::vector<runtime::LayerDesc> &layers = sizes.front().layers;
   auto nameIf = [](bool isUsed, const char *object) -> std::string {

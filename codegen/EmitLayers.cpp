@@ -62,16 +62,46 @@ static std::string sizesText(const runtime::CustomDesc &custom) {
   return text;
 }
 
-/// The last fields of a custom layer, which most do not have.
-static std::string partsText(const runtime::CustomDesc &custom) {
+static llvm::ArrayRef<runtime::SavedPart>
+partsOf(const runtime::LayerDesc &layer) {
+  return llvm::ArrayRef(layer.custom.parts).take_front(layer.custom.numParts);
+}
+
+/// The parts of what a custom layer saves; `table` has their bytes by size.
+static std::string savedText(const runtime::LayerDesc &layer,
+                             const std::string &table) {
+  static const char *const readers[] = {"Both", "InputGrad", "WeightGrad"};
   std::string text;
   llvm::raw_string_ostream os(text);
-  if (custom.numTensors == 0 && custom.frozenBytes == 0 &&
-      custom.numStreams == 0 && custom.numSizes == 0 && !custom.takesDocuments)
+  os << ", " << layer.custom.numParts << ", {";
+  int64_t place = 0;
+  llvm::interleave(
+      partsOf(layer), os,
+      [&](const runtime::SavedPart &part) {
+        os << "\n      {" << quoted(part.name)
+           << ", ReadBy::" << readers[static_cast<int>(part.readBy)] << ", "
+           << part.bytes << ", " << part.numBytes << ", " << table << " + "
+           << place << "}";
+        place += part.numBytes;
+      },
+      ",");
+  os << "}";
+  return text;
+}
+
+/// The last fields of a custom layer, which most do not have.
+static std::string partsText(const runtime::LayerDesc &layer,
+                             const std::string &savedTable) {
+  const runtime::CustomDesc &custom = layer.custom;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const bool hasTail = custom.takesDocuments || custom.numParts > 0,
+             hasLists = hasTail || custom.numStreams > 0 || custom.numSizes > 0;
+  if (custom.numTensors == 0 && custom.frozenBytes == 0 && !hasLists)
     return text;
   os << ", " << custom.numTensors << ", " << custom.frozenBytes << ", "
      << custom.numStreams;
-  if (custom.numStreams == 0 && custom.numSizes == 0 && !custom.takesDocuments)
+  if (!hasLists)
     return text;
   static const char *const types[] = {"Fp32", "Int32", "Uint8"};
   os << ", {";
@@ -89,10 +119,12 @@ static std::string partsText(const runtime::CustomDesc &custom) {
       },
       ",");
   os << "}";
-  if (custom.numSizes > 0 || custom.takesDocuments)
+  if (custom.numSizes > 0 || hasTail)
     os << sizesText(custom);
-  if (custom.takesDocuments)
-    os << ", 0, true";
+  if (hasTail)
+    os << ", 0, " << (custom.takesDocuments ? "true" : "false");
+  if (custom.numParts > 0)
+    os << savedText(layer, savedTable);
   return text;
 }
 
@@ -137,7 +169,8 @@ static std::string lastFields(const runtime::LayerDesc &layer, size_t number,
      << (custom.hasLoss ? "true" : "false") << ", {" << custom.flops.forward
      << ", " << custom.flops.inputGrad << ", " << custom.flops.weightGrad
      << "}";
-  const std::string parts = partsText(custom);
+  const std::string parts = partsText(layer, tableName("saved", sizes) + "_" +
+                                                 std::to_string(number));
   const llvm::ArrayRef<int64_t> inputs =
       llvm::ArrayRef(custom.inputWithoutGradBytes).take_front(layer.numInputs);
   if (!parts.empty() || custom.outputWithoutGradBytes != 0 ||
@@ -178,6 +211,16 @@ rondo::codegen::layerTable(llvm::ArrayRef<runtime::LayerDesc> layers,
       writeArray(os, "int64_t",
                  tableName("parameters", sizes) + "_" + std::to_string(k),
                  parametersOf(layer));
+  for (auto [k, layer] : llvm::enumerate(layers)) {
+    std::vector<int64_t> bytes;
+    for (const runtime::SavedPart &part : partsOf(layer))
+      bytes.insert(bytes.end(), part.bytesBySize,
+                   part.bytesBySize + part.numBytes);
+    if (!bytes.empty())
+      writeArray(os, "int64_t",
+                 tableName("saved", sizes) + "_" + std::to_string(k),
+                 llvm::ArrayRef(bytes));
+  }
   os << "// name, kind, vocab, sequence, hidden, heads, ffn, batch, tied,\n"
         "// recomputes, then of timed layers: ns of F, I and W; bytes of "
         "activations, of\n"

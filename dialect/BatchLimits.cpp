@@ -59,9 +59,6 @@ static LogicalResult verifyStage(StageOp stage, PlanOp plan) {
         << "plan @" << plan.getSymName() << " is here";
     return error;
   };
-  if (stage.getRanks().size() > 1)
-    return refuse("has several replicas, which do not go together yet",
-                  "put the stage on one rank");
   if (stage.getOffloadAttr())
     return refuse("offloads, which do not go together yet",
                   "leave out `offload`");

@@ -247,10 +247,11 @@ static void addCluster(ClusterOp cluster, Problem &problem) {
 
 /// Copies of a stage whose other costs are set. Without `offload_bytes`, all
 /// that may leave.
-static void addCopies(StageOp stage, int32_t number, Problem &problem) {
+static void addCopies(StageOp stage, int32_t number, int64_t microbatch,
+                      Problem &problem) {
   if (!stage.getOffloadAttr())
     return;
-  const StageCosts costs = stage.getCosts()->of(0);
+  const StageCosts costs = stage.getCosts()->of(microbatch);
   const auto before = static_cast<rondo::LoadBefore>(stage.getBefore());
   int64_t bytes = costs.activationBytes - costs.recomputedBytes;
   if (before == rondo::LoadBefore::WeightGrad)
@@ -305,7 +306,7 @@ static void addStages(PlanOp plan, int64_t microbatch, Problem &problem) {
           static_cast<int32_t>(number), recomputationOf(stage, inputs[number]),
           costs.recomputeNs, costs.recomputedBytes, costs.checkpointBytes);
     slowDown(flopsPerUs, problem, static_cast<int32_t>(number));
-    addCopies(stage, static_cast<int32_t>(number), problem);
+    addCopies(stage, static_cast<int32_t>(number), microbatch, problem);
     outputBytes.push_back(costs.outputBytes);
     withoutGrad.push_back(costs.outputWithoutGradBytes);
   }

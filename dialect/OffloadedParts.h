@@ -11,7 +11,7 @@
 namespace rondo::pipe {
 
 /// LayerDesc::offloads of a layer of the stage (runtime/model/saved_parts.h).
-uint32_t offloadedParts(StageOp stage, LayerOp layer);
+uint64_t offloadedParts(StageOp stage, LayerOp layer);
 
 /// The layer of the stage that an entry of `offload` names, or of which it
 /// names a part; null if there is none.
@@ -23,11 +23,11 @@ mlir::FlatSymbolRefAttr layerOfOffload(StageOp stage,
 bool keepsCheckpoint(StageOp stage, bool hasInputs);
 
 /// Whether it is the input with which R begins that leaves.
-bool areCheckpoints(uint32_t parts);
+bool areCheckpoints(uint64_t parts);
 
-/// The names of a set of parts: `qkv`, `attention`; one that is empty if all
-/// parts are in it.
-llvm::SmallVector<std::string> namesOfParts(uint32_t parts);
+/// The names of a set of a layer's parts: `qkv`, `attention`; one that is empty
+/// if all parts are in it.
+llvm::SmallVector<std::string> namesOfParts(LayerOp layer, uint64_t parts);
 
 } // namespace rondo::pipe
 

@@ -135,7 +135,7 @@ def Pipe_LayerCostsAttr : Pipe_StructAttr<"LayerCosts", "layer_costs"> {
       Pipe_TimesParameter<"input_grads_ns">:$input_grad_ns,
       Pipe_TimesParameter<"weight_grads_ns">:$weight_grad_ns);
   let extraClassDeclaration = fieldsDeclaration # [{
-    /// Those of F, of I and of W, each by size.
+    /// [task: F, I, W][size]: the times, in ns.
     std::array<::llvm::ArrayRef<int64_t>, 3> getTimes() const {
       return {getForwardNs(), getInputGradNs(), getWeightGradNs()};
     }
@@ -208,16 +208,34 @@ def Pipe_StreamAttr : Pipe_StructAttr<"Stream", "data"> {
       Pipe_MaybeNumber:$ignored);
 }
 
+def Pipe_SavedPartAttr : Pipe_StructAttr<"SavedPart", "part"> {
+  let summary = "a named part of what F of a custom layer saves";
+  let description = [{
+    The body gets an address for each part. `bytes` is a number, or one for each
+    of the layer's `samples`. A part is kept until the last task that reads it
+    ends: with `read_by = input_grad` that is I, otherwise W. I neither reads nor
+    writes a part with `read_by = weight_grad`. Names begin with a letter or `_`
+    and have letters, digits, `_`, `.`, `-` and `$`.
+
+    ```mlir
+    part<name = "attn.qkv", bytes = 6144>
+    part<name = "statistics", bytes = [64, 128], read_by = input_grad>
+    ```
+  }];
+  let parameters = (ins Pipe_Text:$name, Pipe_Sizes:$bytes,
+      Pipe_WordOrElse<Pipe_ReadBy, "::rondo::pipe::ReadBy::Both">:$read_by);
+}
+
 def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
     [DeclareAttrInterfaceMethods<Pipe_LayerBodyAttrInterface>]> {
-  let summary = "what a layer states whose body is in a library";
+  let summary = "sizes of a layer whose body is in a library";
   let description = [{
     `body` names the body, an object of a library that `rondo compile` links.
     `parameters` are whole numbers that only the body interprets. Bytes are for
     one micro-batch, except those of the weights, which are fp32 and do not
     include copies in another type; gradients of trained ones are as large. When
-    the program
-    starts it compares all of them with what the body itself says.
+    the program starts it compares all of them with the sizes that the body
+    returns.
     `kept_for_weight_grad_bytes` are held from the start of I until W ends, and
     `backward_workspace_bytes` is the workspace of a body that computes I and W
     in one function. The last `output_without_grad_bytes` of the output, such as
@@ -242,6 +260,10 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
            saved_for_weight_grad_bytes = [1280, 2560, 5120], output_bytes = [512, 1024, 2048]>
     ```
 
+    `saved` lists named parts of what F saves, in place of
+    `saved_for_input_grad_bytes` and `saved_for_weight_grad_bytes`. A plan may let
+    each of them leave its device.
+
     With `documents = true` its body takes rows of documents, of plans that list
     them: all sizes but those of the weights are then in proportion to tokens.
 
@@ -263,7 +285,8 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
       Pipe_SizesParameter:$forward_flops, Pipe_SizesParameter:$input_grad_flops,
       Pipe_SizesParameter:$weight_grad_flops,
       Pipe_StreamsParameter:$streams, Pipe_OrElse<"0">:$tensors,
-      Pipe_OrElse<"0">:$frozen_weight_bytes, Pipe_BoolParameter:$documents);
+      Pipe_OrElse<"0">:$frozen_weight_bytes, Pipe_BoolParameter:$documents,
+      Pipe_PartsParameter:$saved);
   let extraClassDeclaration = fieldsDeclaration # [{
     /// Lists by size, in the order of verification and of CustomSizes.
     std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 10>
@@ -283,7 +306,7 @@ def Pipe_CustomAttr : Pipe_StructAttr<"Custom", "custom",
 
 def Pipe_TargetAttr : AttrDef<PipeDialect, "Target"> {
   let mnemonic = "target";
-  let summary = "what an executable runs on, and its number type";
+  let summary = "devices and number type of an executable";
   let description = [{
     `<cuda, bf16>`: the devices, and the type of activations, messages and saved
     tensors. Master weights, main gradients and moments are always fp32.
@@ -326,8 +349,8 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
     If the stage has `offload`, a `pipe.save` copies `offload_bytes` to the host
     (default: all that may leave).
 
-    If micro-batches differ, each figure but `step_ns` and `offload_bytes` may be
-    a list with one for each micro-batch.
+    If micro-batches differ, each figure but `step_ns` may be a list with one for
+    each micro-batch.
   }];
   let parameters = (ins Pipe_ByMicrobatch:$forward_ns,
       Pipe_ByMicrobatch:$input_grad_ns, Pipe_ByMicrobatch:$weight_grad_ns,
@@ -339,14 +362,14 @@ def Pipe_StageCostsAttr : Pipe_StructAttr<"StageCosts", "stage_costs"> {
       Pipe_ByMicrobatchOrZero:$checkpoint_bytes,
       Pipe_ByMicrobatchOrZero:$input_grad_keeps_bytes,
       Pipe_ByMicrobatchOrZero:$output_without_grad_bytes,
-      Pipe_MaybeNumber:$offload_bytes);
+      Pipe_ByMicrobatchOrNone:$offload_bytes);
   let extraClassDeclaration = fieldsDeclaration # [{
     /// `costs[i]` are those of micro-batch i; all are the same if there is one.
     /// A figure that does not differ is written as one number.
     static StageCostsAttr get(::mlir::MLIRContext *context,
                               ::llvm::ArrayRef<StageCosts> costs);
     /// The figures that may be lists, with their keys.
-    std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 11>
+    std::array<std::pair<const char *, ::llvm::ArrayRef<int64_t>>, 12>
     getLists() const;
     /// All figures for one micro-batch.
     StageCosts of(int64_t microbatch) const;
@@ -443,7 +466,7 @@ def Pipe_VersionsAttr : AttrDef<PipeDialect, "Versions"> {
 }
 
 def Pipe_ClaimsAttr : Pipe_StructAttr<"Claims", "claims"> {
-  let summary = "what a schedule promises where iterations overlap";
+  let summary = "versions and delays of a schedule whose iterations overlap";
   let description = [{
     Lists by stage, each of which may be left out: the most versions of the weights
     that are kept at once, and by how many updates F, I, W and B, and R, are late at
@@ -479,7 +502,7 @@ def Pipe_SearchAttr : Pipe_StructAttr<"Search", "search"> {
 }
 
 def Pipe_FoundAttr : Pipe_StructAttr<"Found", "found"> {
-  let summary = "what a search says about the schedule it found";
+  let summary = "result of a search";
   let description = [{
     For the costs and caps that the plan had at that time. `origin` is the part of
     the search that found it, or the family. No schedule has an objective below

@@ -176,26 +176,27 @@ static void printNumbers(AsmPrinter &printer, ArrayRef<int64_t> numbers) {
 }
 
 /// `[data<...>, data<...>]`.
-static FailureOr<SmallVector<StreamAttr>> parseStreams(AsmParser &parser) {
-  SmallVector<StreamAttr> streams;
+template <typename Struct>
+static FailureOr<SmallVector<Struct>> parseStructs(AsmParser &parser) {
+  SmallVector<Struct> list;
   auto parseOne = [&]() -> ParseResult {
-    if (parser.parseKeyword(StreamAttr::getMnemonic()))
+    if (parser.parseKeyword(Struct::getMnemonic()))
       return failure();
-    auto stream =
-        llvm::dyn_cast_or_null<StreamAttr>(StreamAttr::parse(parser, Type()));
-    streams.push_back(stream);
-    return success(bool(stream));
+    list.push_back(
+        llvm::dyn_cast_or_null<Struct>(Struct::parse(parser, Type())));
+    return success(bool(list.back()));
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne))
     return failure();
-  return streams;
+  return list;
 }
 
-static void printStreams(AsmPrinter &printer, ArrayRef<StreamAttr> streams) {
+template <typename Struct>
+static void printStructs(AsmPrinter &printer, ArrayRef<Struct> list) {
   printer << '[';
-  llvm::interleaveComma(streams, printer, [&](StreamAttr stream) {
-    printer << StreamAttr::getMnemonic();
-    stream.print(printer);
+  llvm::interleaveComma(list, printer, [&](Struct each) {
+    printer << Struct::getMnemonic();
+    each.print(printer);
   });
   printer << ']';
 }

@@ -14,7 +14,7 @@ class Pipe_Enum<string name, string summary, list<I32EnumAttrCase> cases>
 }
 
 /// The same order as rondo::runtime::LayerKind.
-def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
+def Pipe_LayerKind : Pipe_Enum<"LayerKind", "kind of a layer", [
   I32EnumAttrCase<"Embedding", 0, "embedding">,
   I32EnumAttrCase<"Block", 1, "block">,
   I32EnumAttrCase<"Head", 2, "head">,
@@ -23,7 +23,7 @@ def Pipe_LayerKind : Pipe_Enum<"LayerKind", "what a layer is", [
 ]>;
 
 /// The same order as rondo::runtime::LayerData.
-def Pipe_LayerData : Pipe_Enum<"LayerData", "which data a layer reads", [
+def Pipe_LayerData : Pipe_Enum<"LayerData", "data that a layer reads", [
   I32EnumAttrCase<"None", 0, "none">,
   I32EnumAttrCase<"Tokens", 1, "tokens">,
   I32EnumAttrCase<"Targets", 2, "targets">
@@ -36,14 +36,21 @@ def Pipe_StreamType : Pipe_Enum<"StreamType", "the type of a stream's numbers", 
   I32EnumAttrCase<"Uint8", 2, "uint8">
 ]>;
 
+/// The same order as rondo::runtime::ReadBy.
+def Pipe_ReadBy : Pipe_Enum<"ReadBy", "the tasks that read a part of what F saves", [
+  I32EnumAttrCase<"Both", 0, "both">,
+  I32EnumAttrCase<"InputGrad", 1, "input_grad">,
+  I32EnumAttrCase<"WeightGrad", 2, "weight_grad">
+]>;
+
 /// The same order as rondo::runtime::Target.
-def Pipe_Target : Pipe_Enum<"Target", "what an executable runs on", [
+def Pipe_Target : Pipe_Enum<"Target", "devices of an executable", [
   I32EnumAttrCase<"Cpu", 0, "cpu">,
   I32EnumAttrCase<"Cuda", 1, "cuda">
 ]>;
 
 /// The same order as rondo::runtime::DType.
-def Pipe_DType : Pipe_Enum<"DType", "what activations are stored in", [
+def Pipe_DType : Pipe_Enum<"DType", "number type of activations", [
   I32EnumAttrCase<"Fp32", 0, "fp32">,
   I32EnumAttrCase<"Bf16", 1, "bf16">
 ]>;
@@ -68,26 +75,26 @@ def Pipe_Orders : Pipe_Enum<"Orders",
   I32EnumAttrCase<"Perm", 2, "perm">, I32EnumAttrCase<"WPerm", 3, "wperm">
 ]>;
 
-def Pipe_Norm : Pipe_Enum<"Norm", "what the steps await to clip gradients by", [
+def Pipe_Norm : Pipe_Enum<"Norm", "norm that steps await to clip gradients", [
   I32EnumAttrCase<"Global", 0, "global">,
   I32EnumAttrCase<"None", 1, "none">
 ]>;
 
 /// The list of kinds/Optimizers.h.
-def Pipe_Optimizer : Pipe_Enum<"Optimizer", "what memory is planned for", [
+def Pipe_Optimizer : Pipe_Enum<"Optimizer", "optimizer that memory is planned for", [
   I32EnumAttrCase<"AdamW", 0, "adamw">,
   I32EnumAttrCase<"Sgd", 1, "sgd">,
   I32EnumAttrCase<"PlainSgd", 2, "plain_sgd">
 ]>;
 
 def Pipe_Clip : Pipe_Enum<"Clip",
-    "what gradients are clipped by where iterations overlap", [
+    "norm by which gradients are clipped if iterations overlap", [
   I32EnumAttrCase<"Stage", 0, "stage">,
   I32EnumAttrCase<"Global", 1, "global">
 ]>;
 
 /// The same order as rondo::Objective.
-def Pipe_Objective : Pipe_Enum<"Objective", "what a search minimizes", [
+def Pipe_Objective : Pipe_Enum<"Objective", "objective of a search", [
   I32EnumAttrCase<"Makespan", 0, "makespan">,
   I32EnumAttrCase<"Span", 1, "span">
 ]>;
@@ -101,7 +108,7 @@ def Pipe_SearchStop : Pipe_Enum<"SearchStop", "why a search ended", [
 ]>;
 
 /// The same order as rondo::runtime::ProgramKind.
-def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
+def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "purpose of a program", [
   I32EnumAttrCase<"Sequential", 0, "sequential">,
   I32EnumAttrCase<"Pipeline", 1, "pipeline">,
   I32EnumAttrCase<"Evaluation", 2, "evaluation">
@@ -109,7 +116,7 @@ def Pipe_ProgramKind : Pipe_Enum<"ProgramKind", "what a program is for", [
 
 /// The list of kinds/Collectives.h.
 def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
-    "what several ranks do together", [
+    "kind of a collective", [
   I32EnumAttrCase<"GatherWeights", 0, "gather_weights">,
   I32EnumAttrCase<"ScatterGradients", 1, "scatter_gradients">,
   I32EnumAttrCase<"ReplicaGradients", 2, "replica_gradients">,
@@ -120,7 +127,7 @@ def Pipe_CollectiveKind : Pipe_Enum<"CollectiveKind",
 
 /// The list of kinds/Shards.h, without None, and the moments alone.
 def Pipe_ShardedState : Pipe_Enum<"ShardedState",
-    "what of a stage lies sharded", [
+    "state of a stage that is sharded", [
   I32EnumAttrCase<"Optimizer", 1, "optimizer">,
   I32EnumAttrCase<"Gradients", 2, "gradients">,
   I32EnumAttrCase<"Weights", 3, "weights">,
@@ -141,20 +148,20 @@ def Pipe_LoadBefore : Pipe_Enum<"LoadBefore",
   I32EnumAttrCase<"Recompute", 2, "recompute">
 ]>;
 
-def Pipe_GatherRule : Pipe_Enum<"GatherRule", "which chunks are whole", [
+def Pipe_GatherRule : Pipe_Enum<"GatherRule", "rule by which chunks are gathered", [
   I32EnumAttrCase<"Nearest", 0, "nearest">,
   I32EnumAttrCase<"Unit", 1, "unit">
 ]>;
 
 /// The list of kinds/Actions.h.
-def Pipe_Message : Pipe_Enum<"Message", "what a message carries", [
+def Pipe_Message : Pipe_Enum<"Message", "content of a message", [
   I32EnumAttrCase<"Activation", 0, "activation">,
   I32EnumAttrCase<"Gradient", 1, "gradient">,
   I32EnumAttrCase<"Recomputed", 2, "recomputed">
 ]>;
 
 /// The list of kinds/Buffers.h.
-def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
+def Pipe_Buffer : Pipe_Enum<"Buffer", "purpose of a buffer", [
   I32EnumAttrCase<"Weights", 0, "weights">,
   I32EnumAttrCase<"Gradients", 1, "gradients">,
   I32EnumAttrCase<"Moments", 2, "moments">,
@@ -184,20 +191,20 @@ def Pipe_Buffer : Pipe_Enum<"Buffer", "why memory is held", [
 ]>;
 
 /// The lists of schedule/model/VersionPolicy.h.
-def Pipe_ForwardWeights : Pipe_Enum<"ForwardWeights", "what F reads", [
+def Pipe_ForwardWeights : Pipe_Enum<"ForwardWeights", "weights that F reads", [
   I32EnumAttrCase<"Live", 0, "live">,
   I32EnumAttrCase<"Vertical", 1, "vertical">,
   I32EnumAttrCase<"Minibatch", 2, "minibatch">,
   I32EnumAttrCase<"Stashed", 3, "stashed">
 ]>;
-def Pipe_BackwardWeights : Pipe_Enum<"BackwardWeights", "what I, W and B read", [
+def Pipe_BackwardWeights : Pipe_Enum<"BackwardWeights", "weights that I, W and B read", [
   I32EnumAttrCase<"Stashed", 0, "stashed">,
   I32EnumAttrCase<"Committed", 1, "committed">,
   I32EnumAttrCase<"Live", 2, "live">,
   I32EnumAttrCase<"Extrapolated", 3, "extrapolated">
 ]>;
 def Pipe_BackwardActivations
-    : Pipe_Enum<"BackwardActivations", "which activations I, W and B use", [
+    : Pipe_Enum<"BackwardActivations", "activations that I, W and B use", [
   I32EnumAttrCase<"Graph", 0, "graph">,
   I32EnumAttrCase<"Recompute", 1, "recompute">,
   I32EnumAttrCase<"Stashed", 2, "stashed">,

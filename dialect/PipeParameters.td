@@ -56,8 +56,14 @@ def Pipe_NumbersParameter : OptionalArrayRefParameter<"int64_t"> {
 
 /// `[data<name = ..., ...>, ...]`; left out if empty.
 def Pipe_StreamsParameter : OptionalArrayRefParameter<"StreamAttr"> {
-  let parser = "parseStreams($_parser)";
-  let printer = "printStreams($_printer, $_self)";
+  let parser = "parseStructs<StreamAttr>($_parser)";
+  let printer = "printStructs($_printer, $_self)";
+}
+
+/// `[part<name = ..., ...>, ...]`; left out if empty.
+def Pipe_PartsParameter : OptionalArrayRefParameter<"SavedPartAttr"> {
+  let parser = "parseStructs<SavedPartAttr>($_parser)";
+  let printer = "printStructs($_printer, $_self)";
 }
 
 /// Has another key in earlier modules.
@@ -81,6 +87,13 @@ def Pipe_SizesParameter
   let defaultValue = "noTime";
 }
 
+/// `1`, or `[1, 2]`.
+def Pipe_Sizes
+    : ArrayRefParameter<"int64_t", "a number, or one for each of `samples`"> {
+  let parser = "parseTimes($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+}
+
 /// `1`, or `[1, 2]`, one for each micro-batch.
 def Pipe_ByMicrobatch
     : ArrayRefParameter<"int64_t", "a number, or one for each micro-batch"> {
@@ -94,6 +107,21 @@ def Pipe_ByMicrobatchOrZero
   let parser = "parseByMicrobatch($_parser)";
   let printer = "printCounts($_printer, $_self)";
   let defaultValue = "noTime";
+}
+
+/// The same; empty if it is left out.
+def Pipe_ByMicrobatchOrNone
+    : ArrayRefParameter<"int64_t", "a number, or one for each micro-batch"> {
+  let parser = "parseByMicrobatch($_parser)";
+  let printer = "printCounts($_printer, $_self)";
+  let defaultValue = "::llvm::ArrayRef<int64_t>()";
+}
+
+/// A keyword of an enum that may be left out.
+class Pipe_WordOrElse<EnumInfo info, string value>
+    : DefaultValuedParameter<info.cppNamespace # "::" # info.className, value> {
+  let parser = "parseWord<" # cppType # ">($_parser)";
+  let printer = "printWord($_printer, $_self)";
 }
 
 /// A keyword of an enum as a field of a struct.

@@ -107,9 +107,9 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "consecutive layers on one or several ranks";
   let description = [{
-    `on` says which ranks have a replica of the stage. With several ranks, each of which has
+    `on` lists the ranks that have a replica of the stage. With several ranks, each of which has
     the layers' weights, every replica takes an equal share of the samples of each
-    micro-batch, or the number behind its rank; the shares follow each other in
+    micro-batch, or the number after its rank; the shares follow each other in
     the order of the list. With `round_robin`, the replicas take whole micro-batches in
     turn instead: of r replicas, the first takes micro-batches 0, r, 2r and so on.
     `buffers` are then listed by replica, while `costs` are for all samples on the
@@ -120,8 +120,8 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     optimizer state instead of all of them.
 
     `recompute` keeps no activations of the stage, or of the layers that it
-    lists, from F to the backward: a `pipe.recompute` runs their forward again in
-    front of it. It begins with the stage's input, which stays until then, or with
+    lists, from F to the backward: a `pipe.recompute` runs their forward again
+    before it. It begins with the stage's input, which stays until then, or with
     `recompute across` with what the `pipe.recompute` of the stages that feed it
     have made; these recompute all of their layers. A segment of such stages
     keeps the input of its first stage alone.
@@ -164,18 +164,14 @@ def Pipe_StageOp : Pipe_Op<"stage", [Symbol, HasParent<"PlanOp">,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      TypedArrayAttrBase<FlatSymbolRefAttr, "names of layers">:$layers,
+      Pipe_Names<"layers">:$layers,
       DenseI64ArrayAttr:$ranks, OptionalAttr<DenseI64ArrayAttr>:$shares,
       UnitAttr:$round_robin, OptionalAttr<Pipe_ShardedAttr>:$sharded,
-      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
-                                      "names of layers">>:$recompute,
-      UnitAttr:$across,
-      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
-                                      "names of layers">>:$offload,
+      OptionalAttr<Pipe_Names<"layers">>:$recompute, UnitAttr:$across,
+      OptionalAttr<Pipe_Names<"layers">>:$offload,
       DefaultValuedProp<EnumProp<Pipe_LoadBefore>,
           "LoadBefore::InputGrad">:$before,
-      OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr,
-                                      "names of stages">>:$inputs,
+      OptionalAttr<Pipe_Names<"stages">>:$inputs,
       OptionalAttr<Pipe_StageCostsAttr>:$costs,
       OptionalAttr<TypedArrayAttrBase<Pipe_BuffersAttr,
                                       "buffers by replica">>:$buffers);

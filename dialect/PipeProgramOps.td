@@ -8,7 +8,7 @@ include "dialect/PipeShardOps.td"
 
 def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, SymbolTable, NoTerminator,
     SingleBlock, NoRegionArguments, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "everything each rank does, and where its memory is";
+  let summary = "actions and memory of every rank";
   let description = [{
     Code is emitted from this: tasks, receives, sends, collectives and optimizer
     steps of every rank in order, and a slot for every buffer. `sequential`: one
@@ -18,9 +18,9 @@ def Pipe_ProgramOp : Pipe_Op<"program", [Symbol, SymbolTable, NoTerminator,
     activations there.
 
     Pools and collectives have names: `@p0`, `@p1` and so on, `@c0`, `@c1` and so
-    on where passes write them. `pipe-verify-lowered` checks that sends meet receives, that no ranks
-    wait for each other in a cycle, and that buffers are written before they are
-    read.
+    on where passes write them. `pipe-verify-lowered` checks that sends meet
+    receives, that no ranks wait for each other in a cycle, and that buffers are
+    written before they are read.
 
     ```mlir
     pipe.program @main of @mine pipeline arena [4096, 8192] {
@@ -85,7 +85,7 @@ def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      TypedArrayAttrBase<FlatSymbolRefAttr, "names of schedules">:$schedules,
+      Pipe_Names<"schedules">:$schedules,
       OptionalAttr<Pipe_AdaptiveAttr>:$adaptive);
   let assemblyFormat = Pipe_InOrder<"of, adaptive", [{
     $sym_name `of` $schedules (`adaptive` `` $adaptive^)? attr-dict
@@ -100,7 +100,7 @@ def Pipe_ExecutableOp : Pipe_Op<"executable", [Symbol,
 
 def Pipe_CollectiveOp : Pipe_Op<"collective", [Symbol, HasParent<"ProgramOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "something that several ranks do together";
+  let summary = "a sum, a norm or a gather of several ranks";
   let description = [{
     `replica_gradients` adds the gradients of a stage over its replicas;
     `tied_gradients "tensor"` adds the partial gradients of a weight that
@@ -116,7 +116,7 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [Symbol, HasParent<"ProgramOp">,
     of a shared tensor that its replicas have in their shards: the first, and how
     many. `ns` is how long it takes once all ranks have joined (default 0). Where
     iterations overlap, the step that awaits a norm may be `later` iterations
-    behind it; a rank then issues it behind its steps.
+    after it; a rank then issues it after its steps.
 
     ```mlir
     pipe.collective @c0 tied_gradients "wte" [@s0, @s1] ns = 40000
@@ -128,7 +128,7 @@ def Pipe_CollectiveOp : Pipe_Op<"collective", [Symbol, HasParent<"ProgramOp">,
   let arguments = (ins SymbolNameAttr:$sym_name,
       EnumProp<Pipe_CollectiveKind>:$kind,
       OptionalAttr<StrAttr>:$tensor,
-      TypedArrayAttrBase<FlatSymbolRefAttr, "names of stages">:$stages,
+      Pipe_Names<"stages">:$stages,
       OptionalAttr<DenseI64ArrayAttr>:$replicas,
       OptionalAttr<DenseI64ArrayAttr>:$elements,
       DefaultValuedProp<I64Prop, "0">:$ns,
@@ -169,7 +169,7 @@ def Pipe_PoolOp : Pipe_Op<"pool", [Symbol, HasParent<"ProgramOp">]> {
 
 def Pipe_PlaceOp : Pipe_Op<"place", [HasParent<"ProgramOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "where a buffer of a stage is";
+  let summary = "slots of a stage's buffer";
   let description = [{
     Micro-batch i uses the slot at position i modulo the length of the list, and
     so does version i of the weights. State that exists once lists one slot. If
@@ -214,8 +214,8 @@ def Pipe_RecvOp : Pipe_MessageOp<"recv", "Recv"> {
     The message is named by its producer: the activation of a stage's F, the
     gradient of a stage's I or B. If several stages need one, `to` names the
     stage that this one is for. If several replicas of the producer have samples
-    for the replica on this rank, a number behind a colon says which replica's this
-    is. Does not wait for the message.
+    for the replica on this rank, a number after a colon names the replica. Does
+    not wait for the message.
 
     ```mlir
     pipe.recv activation @s0[%i]

@@ -118,7 +118,7 @@ def Pipe_ScheduleOp : Pipe_Op<"schedule", [Symbol, NoTerminator,
 
 def Pipe_RankOp : Pipe_Op<"rank", [NoTerminator, SingleBlock,
     NoRegionArguments, ParentOneOf<["ScheduleOp", "ProgramOp"]>]> {
-  let summary = "what one rank runs, in order";
+  let summary = "the order of one rank's actions";
   let description = [{
     The rank is its number in the cluster, from 0. A rank that is not named has
     nothing to do.
@@ -162,9 +162,8 @@ def Pipe_CopyOrderOp : Pipe_Op<"copy_order", [NoTerminator, SingleBlock,
   let description = [{
     Optional. The number is that of the `pipe.host_link` among those of the
     cluster, from 0. Names every copy of the link's ranks once. A link without
-    one carries copies in the order in which they become ready. Of a stage with
-    several replicas it is the first one; any other is named by its number behind
-    a colon.
+    one carries copies in the order in which they become ready. `@s0` is the first
+    replica of a stage with several; `@s0:1` names another by its number.
 
     ```mlir
     pipe.copy_order 0 { pipe.save @s0[0] pipe.save @s1[0] pipe.load @s1[0] pipe.load @s0[0] }
@@ -177,6 +176,11 @@ def Pipe_CopyOrderOp : Pipe_Op<"copy_order", [NoTerminator, SingleBlock,
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
+
+def Pipe_LoopBody : Region<
+    CPred<"::llvm::hasSingleElement($_self) && $_self.getNumArguments() == 1 && "
+          "$_self.getArgument(0).getType().isIndex()">,
+    "region with one variable of type index">;
 
 def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
@@ -197,7 +201,7 @@ def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
   }];
   let arguments = (ins I64Prop:$lower, I64Prop:$upper,
       DefaultValuedProp<I64Prop, "1">:$step);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region Pipe_LoopBody:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -216,13 +220,13 @@ def Pipe_ForOp : Pipe_Op<"for", [NoTerminator, SingleBlock,
 def Pipe_RepeatOp : Pipe_Op<"repeat", [NoTerminator, SingleBlock,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     HasParent<"RankOp">]> {
-  let summary = "what repeats from iteration to iteration";
+  let summary = "actions that repeat from iteration to iteration";
   let description = [{
     The last op of a rank whose iterations overlap. Its variable is 0, `step`,
     2 * `step` and so on (default 1): each repetition adds that many iterations.
     Micro-batches and steps are numbered from 0 through all iterations of a run.
     A run has any number of iterations; it leaves out what belongs to iterations
-    that it does not have, here and in front of it, and so it drains.
+    that it does not have, here and earlier in the order, and so it drains.
 
     ```mlir
     pipe.rank 0 {
@@ -235,7 +239,7 @@ def Pipe_RepeatOp : Pipe_Op<"repeat", [NoTerminator, SingleBlock,
     ```
   }];
   let arguments = (ins DefaultValuedProp<I64Prop, "1">:$step);
-  let regions = (region SizedRegion<1>:$body);
+  let regions = (region Pipe_LoopBody:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -249,18 +253,21 @@ def Pipe_RepeatOp : Pipe_Op<"repeat", [NoTerminator, SingleBlock,
   }];
 }
 
+defvar verifyStageUse = [{
+    ::llvm::LogicalResult
+    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
+      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
+                                                   getStageAttr(), tables);
+    }
+  }];
+
 /// An op on a micro-batch of a stage, `name @stage[index]`.
 class Pipe_IndexedOp<string mnemonic, string kind, list<Trait> traits>
     : Pipe_Op<mnemonic, !listconcat(traits, [
           DeclareOpInterfaceMethods<SymbolUserOpInterface>,
           DeclareOpInterfaceMethods<Pipe_ActionOpInterface>,
           Pipe_ReplicaOpInterface])> {
-  let extraClassDefinition = [{
-    ::llvm::LogicalResult
-    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
-      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
-                                                   getStageAttr(), tables);
-    }
+  let extraClassDefinition = verifyStageUse # [{
     ::rondo::ActionKind $cppClass::getActionKind() {
       return ::rondo::ActionKind::}] # kind # [{;
     }
@@ -284,8 +291,8 @@ def Pipe_ForwardOp : Pipe_TaskOp<"forward", "Forward"> {
     Needs the F of the stages that feed this one, for the same micro-batch. The
     micro-batch is a number or a sum of multiples of enclosing loop variables.
 
-    Of a stage with several replicas it is the one on the rank; any other, which
-    only a program's reference runs, is named by its number behind a colon.
+    `@s0` is the replica on this rank. `@s0:1` names another by its number, which
+    only a program's reference runs.
 
     ```mlir
     pipe.forward @s0[%i * 2 + %j + 3]
@@ -419,13 +426,7 @@ def Pipe_StepOp : Pipe_StepActionOp<"step", "Step",
     custom<Replica>($stage, $replica) `` custom<StepNumber>($map, $indices) attr-dict
   }]>.format;
   let hasVerifier = 1;
-  let extraClassDefinition = actionKind # [{
-    ::llvm::LogicalResult
-    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
-      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
-                                                   getStageAttr(), tables);
-    }
-  }];
+  let extraClassDefinition = !strconcat(actionKind, verifyStageUse);
 }
 
 #endif // RONDO_DIALECT_PIPESCHEDULEOPS_TD

@@ -8,7 +8,7 @@ include "dialect/PipeAttrs.td"
 
 def Pipe_ShardedAttr : AttrDef<PipeDialect, "Sharded"> {
   let mnemonic = "sharded";
-  let summary = "what of a stage's state its replicas have sharded";
+  let summary = "state of a stage that its replicas have in shards";
   let description = [{
     `moments`: each replica keeps all weights and gradients, and a shard of the
     optimizer's moments; its step changes that shard of the weights, and the

@@ -17,13 +17,7 @@ class Pipe_MoveOp<string mnemonic, string kind>
   let assemblyFormat = Pipe_InOrder<"", [{
     custom<Replica>($stage, $replica) `` custom<Microbatch>($map, $indices) attr-dict
   }]>.format;
-  let extraClassDefinition = actionKind # [{
-    ::llvm::LogicalResult
-    $cppClass::verifySymbolUses(::mlir::SymbolTableCollection &tables) {
-      return ::rondo::pipe::detail::verifyStageUse(getOperation(),
-                                                   getStageAttr(), tables);
-    }
-  }];
+  let extraClassDefinition = !strconcat(actionKind, verifyStageUse);
 }
 
 def Pipe_UnshardOp : Pipe_MoveOp<"unshard", "Unshard"> {

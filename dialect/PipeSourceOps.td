@@ -8,6 +8,9 @@ include "dialect/PipeAttrs.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
+class Pipe_Names<string things>
+    : TypedArrayAttrBase<FlatSymbolRefAttr, "names of " # things>;
+
 def Pipe_ClusterOp : Pipe_Op<"cluster", [Symbol, SymbolTable, NoTerminator,
     SingleBlock, NoRegionArguments]> {
   let summary = "devices and the links between them";
@@ -120,8 +123,7 @@ def Pipe_NicOp : Pipe_Op<"nic", [Symbol, HasParent<"ClusterOp">,
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-      TypedArrayAttrBase<FlatSymbolRefAttr, "names of devices">:$devices,
-      Pipe_NicAttr:$figures);
+      Pipe_Names<"devices">:$devices, Pipe_NicAttr:$figures);
   let assemblyFormat =
       Pipe_InOrder<"", "$sym_name $devices $figures attr-dict">.format;
   let hasVerifier = 1;
@@ -140,8 +142,7 @@ def Pipe_HostLinkOp : Pipe_Op<"host_link", [HasParent<"ClusterOp">,
     pipe.host_link [@gpu0, @gpu1] <bytes_per_us = 24000>
     ```
   }];
-  let arguments = (ins TypedArrayAttrBase<FlatSymbolRefAttr,
-                                          "names of devices">:$devices,
+  let arguments = (ins Pipe_Names<"devices">:$devices,
       Pipe_HostLinkAttr:$figures);
   let assemblyFormat =
       Pipe_InOrder<"", "$devices $figures attr-dict">.format;
@@ -157,9 +158,9 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
     All may have `custom` layers. In a GPT or a Llama the first layer reads
     tokens, and only the last one reads targets. In a model of `custom` layers
     alone, `samples` is the number of samples of a micro-batch, for which the
-    layers state their sizes; with it, layers may read `streams`. Names of a block's tensors begin
-    with the layer's name: layers `@model.layers.0` and so on give a Llama's
-    tensors the names that Hugging Face's have.
+    layers state their sizes; with it, layers may read `streams`. Names of a
+    block's tensors begin with the layer's name: layers `@model.layers.0` and so
+    on give a Llama's tensors the names that Hugging Face's have.
 
     ```mlir
     pipe.model @gpt gpt<vocab = 256, sequence = 64, hidden = 128, heads = 4,
@@ -194,7 +195,7 @@ def Pipe_ModelOp : Pipe_Op<"model", [Symbol, SymbolTable, NoTerminator,
   let extraClassDeclaration = [{
     /// The layers in model order.
     ::llvm::SmallVector<LayerOp, 0> getLayers();
-    /// Those of its architecture; none if its layers state their own.
+    /// The sizes of its architecture; none if its layers state their own.
     std::optional<ModelSizes> getSizes();
     /// Samples of a micro-batch as the model states them; 0 if it does not.
     int64_t getStatedSamples();

@@ -110,15 +110,15 @@ std::string adviceForWholeOnes(StageOp stage, PlanOp plan);
 mlir::LogicalResult verifyDocuments(PlanOp plan);
 /// Checks `tokens` without the plan's model.
 mlir::LogicalResult verifyTokens(PlanOp plan);
-/// The same with it: its layers take documents, and its stages have one replica
-/// and no lists by micro-batch.
+/// The same with it: its layers take documents, and its stages have no lists by
+/// micro-batch.
 mlir::LogicalResult verifyTokensOf(PlanOp plan, ModelOp model);
 /// The lengths of a row of the largest batch.
 llvm::ArrayRef<int64_t> longestRow(PlanOp plan);
 /// The layers of a plan of documents take rows of documents.
 mlir::LogicalResult verifyTakeDocuments(PlanOp plan, ModelOp model);
 /// Lists by micro-batch have an entry for each, documents fit the model, and
-/// the stages of a plan whose micro-batches differ have one replica.
+/// replicas take whole micro-batches if these differ.
 mlir::LogicalResult verifyUneven(PlanOp plan, ModelOp model);
 /// Checks `offload` of a stage without its plan.
 mlir::LogicalResult verifyOffload(StageOp stage);

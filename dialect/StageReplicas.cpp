@@ -290,7 +290,8 @@ LogicalResult rondo::pipe::verifyShares(StageOp stage, PlanOp plan,
                                         ModelOp model) {
   if (failed(verifyBodies(stage, plan, model)))
     return failure();
-  // Of micro-batches that differ, the plan reports replicas that share samples.
+  // If micro-batches differ, the plan's verifier reports replicas that share
+  // samples.
   if (stage.getRoundRobin() || plan.isUneven())
     return success();
   const int64_t replicas = stage.getRanks().size();

@@ -155,10 +155,15 @@ CustomAttr::findSizes(int64_t samples) const {
     return list.size() == 1 ? list.front() : list[place];
   };
   const auto lists = getListsBySize();
+  int64_t forInputGrad = at(lists[0].second),
+          forWeightGrad = at(lists[1].second);
+  for (SavedPartAttr part : getSaved())
+    (part.getReadBy() == ReadBy::InputGrad ? forInputGrad : forWeightGrad) +=
+        rondo::runtime::alignedBytes(at(part.getBytes()));
   return rondo::runtime::CustomSizes{
       samples,
-      at(lists[0].second),
-      at(lists[1].second),
+      forInputGrad,
+      forWeightGrad,
       at(lists[2].second),
       at(lists[3].second),
       at(lists[4].second),
@@ -178,7 +183,27 @@ std::string CustomAttr::describeSamples() const {
   return text + (all.size() == 1 && all.front() == 1 ? " sample" : " samples");
 }
 
-/// Each list has a number for each size, or one for all.
+/// A list has a number for each size, or one for all.
+static LogicalResult verifyList(Operation *op, CustomAttr custom,
+                                const Twine &name, ArrayRef<int64_t> list) {
+  const size_t sizes = custom.getSamples().size();
+  const std::string what = name.str();
+  for (int64_t number : list)
+    if (failed(verifyFigures(op, Figure{what.c_str(), number})))
+      return failure();
+  if (list.size() == 1 || (!list.empty() && list.size() == sizes))
+    return success();
+  if (sizes == 0)
+    return op->emitError()
+           << what << " has " << rondo::countOf(list.size(), "number")
+           << ", but the layer does not say for which numbers of samples: "
+              "add samples = [...]";
+  return op->emitError() << what << " has "
+                         << rondo::countOf(list.size(), "number") << " for "
+                         << rondo::countOf(sizes, "number")
+                         << " of samples (samples)";
+}
+
 static LogicalResult verifyLists(Operation *op, CustomAttr custom) {
   const ArrayRef<int64_t> samples = custom.getSamples();
   if (samples.size() > rondo::runtime::maxLayerSizes)
@@ -189,21 +214,54 @@ static LogicalResult verifyLists(Operation *op, CustomAttr custom) {
       (samples.front() < 1 ||
        !llvm::is_sorted(samples, std::less_equal<int64_t>())))
     return op->emitError() << "samples must be numbers from 1 on, ascending";
-  for (auto [name, list] : custom.getListsBySize()) {
-    for (int64_t number : list)
-      if (failed(verifyFigures(op, Figure{name, number})))
-        return failure();
-    if (list.size() == 1 || (!list.empty() && list.size() == samples.size()))
-      continue;
-    if (samples.empty())
+  for (auto [name, list] : custom.getListsBySize())
+    if (failed(verifyList(op, custom, name, list)))
+      return failure();
+  for (SavedPartAttr part : custom.getSaved())
+    if (failed(verifyList(op, custom, "bytes of part '" + part.getName() + "'",
+                          part.getBytes())))
+      return failure();
+  return success();
+}
+
+/// Whether `@layer.name` can be written without quotes.
+static bool isNameOfPart(StringRef name) {
+  return !name.empty() &&
+         (llvm::isAlpha(name.front()) || name.front() == '_') &&
+         llvm::all_of(name, [](char c) {
+           return llvm::isAlnum(c) || StringRef("_.-$").contains(c);
+         });
+}
+
+/// Named parts have names of their own, and their sizes are all that F saves.
+static LogicalResult verifySaved(Operation *op, CustomAttr custom) {
+  const ArrayRef<SavedPartAttr> parts = custom.getSaved();
+  if (parts.empty())
+    return success();
+  if (parts.size() > rondo::runtime::maxLayerParts)
+    return op->emitError() << "saved has " << parts.size()
+                           << " parts; the maximum is "
+                           << rondo::runtime::maxLayerParts;
+  const auto lists = custom.getListsBySize();
+  for (auto [name, list] : llvm::ArrayRef(lists).take_front(2))
+    if (llvm::any_of(list, [](int64_t bytes) { return bytes != 0; }))
       return op->emitError()
-             << name << " has " << rondo::countOf(list.size(), "number")
-             << ", but the layer does not say for which numbers of samples: "
-                "add samples = [...]";
-    return op->emitError() << name << " has "
-                           << rondo::countOf(list.size(), "number") << " for "
-                           << rondo::countOf(samples.size(), "number")
-                           << " of samples (samples)";
+             << name << " and saved state the same bytes: leave out " << name;
+  llvm::StringSet<> names;
+  for (SavedPartAttr part : parts) {
+    const StringRef name = part.getName();
+    if (!isNameOfPart(name))
+      return op->emitError() << "part '" << name
+                             << "' of saved needs a name of letters, digits, "
+                                "_, ., - and $ that "
+                                "begins with a letter or _";
+    if (name == "saved_for_input_grad" || name == "saved_for_weight_grad")
+      return op->emitError()
+             << "part '" << name << "' of saved has the name of all parts that "
+             << (name == "saved_for_input_grad" ? "I alone reads" : "W reads")
+             << ": give it another";
+    if (!names.insert(name).second)
+      return op->emitError() << "saved has two parts named '" << name << "'";
   }
   return success();
 }
@@ -263,7 +321,7 @@ LogicalResult CustomAttr::verifyLayer(Operation *op) const {
     if (failed(verifyWithoutGrad(op, sizes.outputWithoutGrad, sizes.output)))
       return failure();
   }
-  if (failed(verifyBySample(op, *this)))
+  if (failed(verifySaved(op, *this)) || failed(verifyBySample(op, *this)))
     return failure();
   if (failed(verifyStreamsOfLayer(op, *this)))
     return failure();

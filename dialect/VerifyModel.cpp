@@ -183,8 +183,8 @@ static LogicalResult verifyOwnSize(ModelOp model, LayerOp layer,
   return error;
 }
 
-/// What layers read of streams: only models that state their samples have them,
-/// and layers that read the same one declare the same.
+/// Only models that state their samples have streams, and all layers that read
+/// a stream declare it alike.
 static LogicalResult verifyStreams(ModelOp model) {
   llvm::StringMap<std::pair<LayerOp, StreamAttr>> declared;
   for (LayerOp layer : model.getLayers()) {

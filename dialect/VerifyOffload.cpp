@@ -32,37 +32,65 @@ static StringRef partOf(FlatSymbolRefAttr name, FlatSymbolRefAttr layer) {
   return name.getValue().drop_front(layer.getValue().size()).ltrim('.');
 }
 
-/// The parts that a layer's entries list.
-static uint32_t listedParts(StageOp stage, FlatSymbolRefAttr layer) {
-  ArrayAttr names = stage.getOffloadAttr();
-  if (!names)
-    return 0;
-  if (names.empty())
-    return runtime::allSavedParts;
-  uint32_t parts = 0;
-  for (auto name : names.getAsRange<FlatSymbolRefAttr>())
-    if (name == layer)
-      parts |= runtime::allSavedParts;
-    else if (layerOfOffload(stage, name) == layer)
-      parts |= runtime::findSavedPart(partOf(name, layer).str().c_str());
+/// All parts that a layer has.
+static uint64_t partsOf(LayerOp layer) {
+  uint64_t parts =
+      runtime::allSavedParts |
+      runtime::savedPartsOf(static_cast<runtime::LayerKind>(layer.getKind()));
+  if (CustomAttr custom = layer.getCustomAttr())
+    for (size_t k = 0; k < custom.getSaved().size(); ++k)
+      parts |= runtime::bitOfListed(static_cast<int32_t>(k));
   return parts;
 }
 
-/// What comes back for W, of what is listed: what I does not read. A custom
-/// body may read all in I.
-static uint32_t partsUntilWeightGrad(LayerOp layer, uint32_t listed) {
-  if (layer.getCustomAttr())
-    return 0;
-  const uint32_t all = bitOf(runtime::Part::ForWeightGrad);
-  uint32_t parts = listed & all;
-  if (!layer.getSyntheticAttr())
-    parts =
-        runtime::onlyForWeightGrad & (parts ? ~uint32_t(0) : listed) &
-        runtime::savedPartsOf(static_cast<runtime::LayerKind>(layer.getKind()));
+/// The set of the layer's part of this name; 0: it has none.
+static uint64_t findPart(LayerOp layer, StringRef name) {
+  if (CustomAttr custom = layer.getCustomAttr())
+    for (auto [k, part] : llvm::enumerate(custom.getSaved()))
+      if (part.getName() == name)
+        return runtime::bitOfListed(static_cast<int32_t>(k));
+  return runtime::findSavedPart(name.str().c_str()) & partsOf(layer);
+}
+
+/// The parts that a layer's entries list.
+static uint64_t listedParts(StageOp stage, LayerOp layer) {
+  const auto name = FlatSymbolRefAttr::get(layer.getSymNameAttr());
+  if (stage.getOffloadAttr().empty())
+    return runtime::allSavedParts;
+  uint64_t parts = 0;
+  for (auto entry : stage.getOffloadAttr().getAsRange<FlatSymbolRefAttr>())
+    if (entry == name)
+      parts |= runtime::allSavedParts;
+    else if (layerOfOffload(stage, entry) == name)
+      parts |= findPart(layer, partOf(entry, name));
+  return parts;
+}
+
+/// The parts that only W reads. A custom body may read in I whatever its layer
+/// does not list otherwise.
+static uint64_t partsOfWeightGrad(LayerOp layer) {
+  if (layer.getSyntheticAttr())
+    return bitOf(runtime::Part::ForWeightGrad);
+  CustomAttr custom = layer.getCustomAttr();
+  if (!custom)
+    return runtime::onlyForWeightGrad & partsOf(layer);
+  uint64_t parts = 0;
+  for (auto [k, part] : llvm::enumerate(custom.getSaved()))
+    if (part.getReadBy() == ReadBy::WeightGrad)
+      parts |= runtime::bitOfListed(static_cast<int32_t>(k));
+  return parts;
+}
+
+/// The parts among `listed` that I does not read, so that they may come back as
+/// late as before W.
+static uint64_t partsUntilWeightGrad(LayerOp layer, uint64_t listed) {
+  const bool hasAll = listed & bitOf(runtime::Part::ForWeightGrad);
+  const uint64_t parts =
+      partsOfWeightGrad(layer) & (hasAll ? ~uint64_t(0) : listed);
   return parts ? parts | runtime::leavesUntilWeightGrad : 0;
 }
 
-uint32_t rondo::pipe::offloadedParts(StageOp stage, LayerOp layer) {
+uint64_t rondo::pipe::offloadedParts(StageOp stage, LayerOp layer) {
   const auto name = FlatSymbolRefAttr::get(layer.getSymNameAttr());
   const rondo::pipe::LoadBefore before = stage.getBefore();
   if (before == rondo::pipe::LoadBefore::Recompute) {
@@ -74,15 +102,21 @@ uint32_t rondo::pipe::offloadedParts(StageOp stage, LayerOp layer) {
   }
   if (!stage.offloads(name.getAttr()))
     return 0;
-  const uint32_t parts = listedParts(stage, name);
+  const uint64_t parts = listedParts(stage, layer);
   return before == rondo::pipe::LoadBefore::InputGrad
              ? parts
              : partsUntilWeightGrad(layer, parts);
 }
 
 bool StageOp::offloads(StringAttr layer) {
-  return !recomputes(layer) &&
-         listedParts(*this, FlatSymbolRefAttr::get(layer)) != 0;
+  const ArrayAttr names = getOffloadAttr();
+  return names && !recomputes(layer) &&
+         (names.empty() || llvm::any_of(names.getAsRange<FlatSymbolRefAttr>(),
+                                        [&](FlatSymbolRefAttr entry) {
+                                          const FlatSymbolRefAttr of =
+                                              layerOfOffload(*this, entry);
+                                          return of && of.getAttr() == layer;
+                                        }));
 }
 
 /// An entry of the list is a layer of the stage that keeps its activations, or
@@ -108,7 +142,7 @@ static LogicalResult verifyEntry(StageOp stage, FlatSymbolRefAttr name) {
 LogicalResult rondo::pipe::verifyOffload(StageOp stage) {
   const rondo::pipe::LoadBefore before = stage.getBefore();
   const auto costs = stage.getCosts();
-  const bool statesBytes = costs && costs->getOffloadBytes();
+  const bool statesBytes = costs && !costs->getOffloadBytes().empty();
   ArrayAttr names = stage.getOffloadAttr();
   if (!names) {
     if (before != rondo::pipe::LoadBefore::InputGrad)
@@ -156,27 +190,32 @@ LogicalResult rondo::pipe::verifyOffload(StageOp stage) {
   return success();
 }
 
-static SmallVector<std::string> namesOfEach(uint32_t parts) {
+static SmallVector<std::string> namesOfEach(LayerOp layer, uint64_t parts) {
   SmallVector<std::string> names;
   for (int part = 0; part < runtime::numSavedParts; ++part)
-    if (parts & (uint32_t(1) << part))
+    if (parts & (uint64_t(1) << part))
       names.push_back(runtime::savedPartNames[part]);
+  if (CustomAttr custom = layer.getCustomAttr())
+    for (auto [k, part] : llvm::enumerate(custom.getSaved()))
+      if (parts & runtime::bitOfListed(static_cast<int32_t>(k)))
+        names.push_back(part.getName().str());
   return names;
 }
 
-bool rondo::pipe::areCheckpoints(uint32_t parts) {
+bool rondo::pipe::areCheckpoints(uint64_t parts) {
   return (parts & runtime::checkpointLeaves) != 0;
 }
 
-SmallVector<std::string> rondo::pipe::namesOfParts(uint32_t parts) {
+SmallVector<std::string> rondo::pipe::namesOfParts(LayerOp layer,
+                                                   uint64_t parts) {
   if ((parts & runtime::allSavedParts) == runtime::allSavedParts)
     return {""};
-  return namesOfEach(parts);
+  return namesOfEach(layer, parts);
 }
 
 /// `qkv, attention`
-static std::string listOfParts(uint32_t parts) {
-  return llvm::join(namesOfEach(parts), ", ");
+static std::string listOfParts(LayerOp layer, uint64_t parts) {
+  return llvm::join(namesOfEach(layer, parts), ", ");
 }
 
 /// An entry names a part that the layer has, and that is not needed before it
@@ -184,14 +223,10 @@ static std::string listOfParts(uint32_t parts) {
 static LogicalResult verifyPart(StageOp stage, LayerOp layer,
                                 FlatSymbolRefAttr entry) {
   const auto name = FlatSymbolRefAttr::get(layer.getSymNameAttr());
-  const uint32_t known =
-      runtime::allSavedParts |
-      runtime::savedPartsOf(static_cast<runtime::LayerKind>(layer.getKind()));
   const bool isWhole = entry == name;
-  const uint32_t part =
-      isWhole ? runtime::allSavedParts
-              : runtime::findSavedPart(partOf(entry, name).str().c_str());
-  const bool isKnown = (part & known) != 0;
+  const uint64_t part =
+      isWhole ? runtime::allSavedParts : findPart(layer, partOf(entry, name));
+  const bool isKnown = part != 0;
   if (isKnown && (stage.getBefore() != rondo::pipe::LoadBefore::WeightGrad ||
                   partsUntilWeightGrad(layer, part) != 0))
     return success();
@@ -199,7 +234,8 @@ static LogicalResult verifyPart(StageOp stage, LayerOp layer,
                              << "stage @" << stage.getSymName();
   if (!isKnown) {
     error << " offloads " << entry << ", but layer " << name
-          << " saves no such part; its parts are " << listOfParts(known);
+          << " saves no such part; its parts are "
+          << listOfParts(layer, partsOf(layer));
   } else {
     error << " has before(weight_grad), but the input gradient of layer "
           << name << " reads ";
@@ -207,10 +243,8 @@ static LogicalResult verifyPart(StageOp stage, LayerOp layer,
       error << "what it saves";
     else
       error << entry;
-    const uint32_t late =
-        partsUntilWeightGrad(layer, runtime::allSavedParts) & known;
-    if (late)
-      error << "; its weight gradient alone reads " << listOfParts(late);
+    if (const uint64_t late = partsOfWeightGrad(layer))
+      error << "; its weight gradient alone reads " << listOfParts(layer, late);
     else
       error << "; leave it out of the list of `offload`";
   }
@@ -219,7 +253,7 @@ static LogicalResult verifyPart(StageOp stage, LayerOp layer,
 }
 
 static LogicalResult verifyParts(StageOp stage, ModelOp model) {
-  uint32_t all = 0;
+  uint64_t all = 0;
   for (LayerOp layer : model.getLayers()) {
     const auto name = FlatSymbolRefAttr::get(layer.getSymNameAttr());
     if (!llvm::is_contained(stage.getLayers(), name))
@@ -252,7 +286,8 @@ bool rondo::pipe::keepsCheckpoint(StageOp stage, bool hasInputs) {
   return false;
 }
 
-/// What costs state may be anything.
+/// Reports before(recompute) on a stage that keeps no checkpoint. A stage with
+/// costs may state a checkpoint of its own.
 static LogicalResult verifyCheckpoints(StageOp stage, bool hasInputs) {
   if (keepsCheckpoint(stage, hasInputs) || stage.getCosts())
     return success();

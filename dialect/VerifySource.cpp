@@ -442,10 +442,7 @@ LogicalResult StageOp::verify() {
     return failure();
   if (auto costs = getCosts()) {
     if (failed(verifyFigureLists(*this, costs->getLists())) ||
-        failed(verifyFigures(
-            *this,
-            {{"step_ns", costs->getStepNs()},
-             {"offload_bytes", costs->getOffloadBytes().value_or(0)}})) ||
+        failed(verifyFigures(*this, {{"step_ns", costs->getStepNs()}})) ||
         failed(verifyWithoutGrad(*this, costs->getOutputWithoutGradBytes(),
                                  costs->getOutputBytes())) ||
         failed(verifyFrees(*this, costs->getInputGradFreesBytes(),

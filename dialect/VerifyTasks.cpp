@@ -121,9 +121,6 @@ LogicalResult RepeatOp::verify() {
   if (getStep() < 1 || getStep() > maxIndexFactor)
     return emitError() << "each repetition adds " << getStep()
                        << " iterations; it must be 1 to " << maxIndexFactor;
-  if (getBody().getNumArguments() != 1 ||
-      !getBody().getArgument(0).getType().isIndex())
-    return emitError() << "a loop has one variable of type index";
   if ((*this)->getNextNode())
     return emitError() << "pipe.repeat goes on to the end of the run, so it is "
                           "the last op of its rank";
@@ -137,9 +134,6 @@ LogicalResult ForOp::verify() {
     if (isBeyond(bound, maxLoopBound))
       return emitError() << "loop bound " << bound
                          << " is out of range; the maximum is " << maxLoopBound;
-  if (getBody().getNumArguments() != 1 ||
-      !getBody().getArgument(0).getType().isIndex())
-    return emitError() << "a loop has one variable of type index";
   return success();
 }
 

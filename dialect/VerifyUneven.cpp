@@ -40,7 +40,7 @@ SyntheticCosts SyntheticAttr::of(int64_t i) const {
       entryOf(getInputGradKeepsBytes(), i)};
 }
 
-std::array<std::pair<const char *, ArrayRef<int64_t>>, 11>
+std::array<std::pair<const char *, ArrayRef<int64_t>>, 12>
 StageCostsAttr::getLists() const {
   return {{{"forward_ns", getForwardNs()},
            {"input_grad_ns", getInputGradNs()},
@@ -52,7 +52,8 @@ StageCostsAttr::getLists() const {
            {"recomputed_bytes", getRecomputedBytes()},
            {"checkpoint_bytes", getCheckpointBytes()},
            {"input_grad_keeps_bytes", getInputGradKeepsBytes()},
-           {"output_without_grad_bytes", getOutputWithoutGradBytes()}}};
+           {"output_without_grad_bytes", getOutputWithoutGradBytes()},
+           {"offload_bytes", getOffloadBytes()}}};
 }
 
 StageCosts StageCostsAttr::of(int64_t i) const {
@@ -69,7 +70,8 @@ StageCosts StageCostsAttr::of(int64_t i) const {
   costs.checkpointBytes = entryOf(getCheckpointBytes(), i);
   costs.inputGradKeepsBytes = entryOf(getInputGradKeepsBytes(), i);
   costs.outputWithoutGradBytes = entryOf(getOutputWithoutGradBytes(), i);
-  costs.offloadBytes = getOffloadBytes();
+  if (!getOffloadBytes().empty())
+    costs.offloadBytes = entryOf(getOffloadBytes(), i);
   return costs;
 }
 
@@ -105,6 +107,12 @@ StageCostsAttr StageCostsAttr::get(MLIRContext *context,
   auto list = [&](int64_t StageCosts::*figure) {
     return figureList(costs, figure);
   };
+  SmallVector<int64_t> offloaded;
+  for (const StageCosts &each : costs)
+    if (each.offloadBytes)
+      offloaded.push_back(*each.offloadBytes);
+  if (!offloaded.empty() && llvm::all_equal(offloaded))
+    offloaded.resize(1);
   return get(
       context, list(&StageCosts::forwardNs), list(&StageCosts::inputGradNs),
       list(&StageCosts::weightGradNs), list(&StageCosts::activationBytes),
@@ -112,7 +120,7 @@ StageCostsAttr StageCostsAttr::get(MLIRContext *context,
       costs.front().stepNs, list(&StageCosts::recomputeNs),
       list(&StageCosts::recomputedBytes), list(&StageCosts::checkpointBytes),
       list(&StageCosts::inputGradKeepsBytes),
-      list(&StageCosts::outputWithoutGradBytes), costs.front().offloadBytes);
+      list(&StageCosts::outputWithoutGradBytes), offloaded);
 }
 
 std::vector<ReplicaBuffers> StageOp::buffersByMicrobatch() {
@@ -297,20 +305,14 @@ static LogicalResult verifyEntries(Op op, StringRef what, Attr attr,
 
 /// Replicas take whole micro-batches: a share of samples is no share of tokens.
 static LogicalResult verifyUnevenStage(StageOp stage, PlanOp plan) {
-  auto refuse = [&](StringRef why, const Twine &advice) {
-    return noteAt(stage.emitError()
-                      << "the micro-batches of plan @" << plan.getSymName()
-                      << " differ, but stage @" << stage.getSymName() << " "
-                      << why << ": " << advice,
-                  plan, "plan");
-  };
-  if (stage.getRanks().size() > 1 && !stage.getRoundRobin())
-    return refuse("divides the samples of each over its replicas",
-                  adviceForWholeOnes(stage, plan));
-  if (stage.getOffloadAttr())
-    return refuse("offloads, which do not go together yet",
-                  "leave out `offload`");
-  return success();
+  if (stage.getRanks().size() == 1 || stage.getRoundRobin())
+    return success();
+  return noteAt(stage.emitError()
+                    << "the micro-batches of plan @" << plan.getSymName()
+                    << " differ, but stage @" << stage.getSymName()
+                    << " divides the samples of each over its replicas: "
+                    << adviceForWholeOnes(stage, plan),
+                plan, "plan");
 }
 
 LogicalResult rondo::pipe::verifyUneven(PlanOp plan, ModelOp model) {

@@ -23,7 +23,7 @@ struct NvLinks {
   const char *source = "";
 };
 
-/// What the costs of groups of devices need in addition.
+/// Further rates of a device, for the costs of groups of devices.
 struct GroupRates {
   groups::Generation generation;
   /// Peak of dense products of fp8 and fp4; that of the next wider operands if

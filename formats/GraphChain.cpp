@@ -36,7 +36,7 @@ private:
   /// Nodes on the longest way from a source.
   std::vector<uint32_t> depths;
   std::vector<bool> isGiven;
-  /// Those that the deepest node needs, in an order in which they can run.
+  /// The nodes that the deepest node needs, in an order in which they can run.
   std::vector<uint32_t> mainNodes;
   /// [node]: the place of a main node; a side node follows the one here.
   std::vector<uint32_t> slots;

@@ -6,6 +6,7 @@
 #include "formats/json/Table.h"
 #include "kinds/Counts.h"
 #include "kinds/Packing.h"
+#include "kinds/RowSize.h"
 
 #include <algorithm>
 
@@ -158,16 +159,11 @@ packLengths(const std::vector<DocumentLengths> &entries,
 }
 
 Result<std::vector<int64_t>> tokensAndPairs(const DocumentLengths &lengths) {
-  __int128 tokens = 0, pairs = 0;
-  for (int64_t length : lengths) {
-    tokens += length;
-    pairs += static_cast<__int128>(length) * length;
-  }
-  if (pairs > json::maxFigure)
+  const RowSize size = rowSize(lengths);
+  if (size.pairs > json::maxFigure)
     return TextFault("a micro-batch of " + countOf(lengths.size(), "document") +
                      " has 2^62 pairs of tokens or more");
-  return std::vector<int64_t>{static_cast<int64_t>(tokens),
-                              static_cast<int64_t>(pairs)};
+  return std::vector<int64_t>{size.tokens, size.pairs};
 }
 
 } // namespace rondo::formats

@@ -31,7 +31,7 @@ Times timesOf(const Problem &problem, int32_t stage, ActionKind kind) {
   return times;
 }
 
-/// What F holds of a micro-batch when its backward begins.
+/// Bytes of a micro-batch that a replica holds when its backward begins.
 int64_t heldBytes(const Problem &problem, int32_t replica) {
   const Cost &again = problem.cost(replica, ActionKind::Recompute);
   return problem.cost(replica, ActionKind::Forward).acquireBytes +

@@ -3,8 +3,12 @@
 
 #include "lowering/CopySlots.h"
 
+#include "lowering/RaggedPlacement.h"
+
 #include <algorithm>
+#include <array>
 #include <map>
+#include <tuple>
 
 using namespace rondo;
 
@@ -26,16 +30,16 @@ public:
       : sizes(sizes), problem(problem), waits(waits), simulation(simulation),
         rank(rank), begin(program.order.rankBegin(rank)),
         order(program.order.rank(rank)), program(program),
-        knownBy(order.size(), 0) {}
+        knownFrom(order.size(), {never, never, never, never}) {}
 
   Result<std::vector<NeededPool>> run(const std::vector<Life> &lives);
+  Result<std::vector<NeededPool>>
+  runRagged(const std::vector<Life> &lives,
+            const std::function<int64_t(const Life &)> &bytesOf);
 
 private:
   Lane laneAt(int64_t position) const {
     return problem.hostMemory.laneOf(rank, order[position].kind());
-  }
-  static uint8_t bitOf(Lane lane) {
-    return static_cast<uint8_t>(1u << static_cast<int>(lane));
   }
   /// Whether an action may take a slot that another one has released, and
   /// whether it then awaits it for nothing else.
@@ -46,13 +50,18 @@ private:
   }
   bool isKnown(int64_t position, int64_t releasedBy) const {
     const Lane lane = laneAt(position);
-    return laneAt(releasedBy) == lane || (knownBy[releasedBy] & bitOf(lane));
+    return laneAt(releasedBy) == lane ||
+           knownFrom[releasedBy][static_cast<int>(lane)] <= position;
+  }
+  void know(int64_t position, int64_t awaited) {
+    int64_t &from = knownFrom[awaited][static_cast<int>(laneAt(position))];
+    from = std::min(from, position);
   }
   /// Adds the actions that the one at a position awaits by the order alone.
   void learn(int64_t position) {
     for (int64_t i = waits.begin[begin + position];
          i < waits.begin[begin + position + 1]; ++i)
-      knownBy[waits.awaited[i] - begin] |= bitOf(laneAt(position));
+      know(position, waits.awaited[i] - begin);
   }
   int32_t &slotOf(const Life &life) {
     std::vector<int32_t> &slots = program.places[life.buffer].slotOf;
@@ -71,8 +80,9 @@ private:
   const ActionRange order;
   Program &program;
   std::map<SlotSize, LanePool> pools;
-  /// [position]: bit of each lane that has awaited the action.
-  std::vector<uint8_t> knownBy;
+  static constexpr int64_t never = INT64_MAX;
+  /// [position][lane]: the first action of the lane that has awaited it.
+  std::vector<std::array<int64_t, 4>> knownFrom;
 };
 
 /// Takes the free slot that was released first: one that needs no further wait,
@@ -96,7 +106,7 @@ int32_t Assignment::take(LanePool &pool, int64_t position) {
     pool.releasedBy.push_back(LanePool::isTaken);
     return static_cast<int32_t>(pool.releasedBy.size()) - 1;
   }
-  knownBy[pool.releasedBy[best]] |= bitOf(laneAt(position));
+  know(position, pool.releasedBy[best]);
   pool.releasedBy[best] = LanePool::isTaken;
   return best;
 }
@@ -130,12 +140,28 @@ Assignment::run(const std::vector<Life> &lives) {
   return needed;
 }
 
+Result<std::vector<NeededPool>>
+Assignment::runRagged(const std::vector<Life> &lives,
+                      const std::function<int64_t(const Life &)> &bytesOf) {
+  for (int64_t position = 0; position < order.size(); ++position)
+    learn(position);
+  return assignRagged(lives, sizes, bytesOf, problem.microbatches, program,
+                      [&](const Life &a, const Life &b) {
+                        const auto [before, after] = a.first <= b.first
+                                                         ? std::tie(a, b)
+                                                         : std::tie(b, a);
+                        return after.first <= before.last ||
+                               !isFree(after.first, before.last);
+                      });
+}
+
 } // namespace
 
 Result<std::vector<NeededPool>> rondo::assignCopySlots(
     const std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
     const Problem &problem, const LaneWaits &waits,
-    const ProgramSimulation &simulation, int32_t rank, Program &program) {
-  return Assignment(sizes, problem, waits, simulation, rank, program)
-      .run(lives);
+    const ProgramSimulation &simulation, int32_t rank, Program &program,
+    const std::function<int64_t(const Life &)> &bytesOf) {
+  Assignment assignment(sizes, problem, waits, simulation, rank, program);
+  return bytesOf ? assignment.runRagged(lives, bytesOf) : assignment.run(lives);
 }

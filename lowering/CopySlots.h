@@ -12,6 +12,8 @@
 #include "schedule/program/ProgramLaneWaits.h"
 #include "schedule/program/ProgramSimulator.h"
 
+#include <functional>
+
 namespace rondo {
 
 /// Assigns slots to the lives of one rank's buffers that copies read or write:
@@ -26,11 +28,16 @@ namespace rondo {
 /// a cap never exceed the count of CopyWaits.h. `waits` are the waits of the
 /// program without places. Without a complete simulation, times do not count.
 /// O(lives * slots).
+///
+/// If micro-batches differ, `bytesOf` is the size of a life's buffer, and
+/// assignRagged() places them: two buffers may overlap if one of them is free,
+/// as above, for the action that takes the other.
 Result<std::vector<NeededPool>>
 assignCopySlots(const std::vector<Life> &lives,
                 const std::vector<SlotSize> &sizes, const Problem &problem,
                 const LaneWaits &waits, const ProgramSimulation &simulation,
-                int32_t rank, Program &program);
+                int32_t rank, Program &program,
+                const std::function<int64_t(const Life &)> &bytesOf = nullptr);
 
 } // namespace rondo
 

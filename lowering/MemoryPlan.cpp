@@ -10,6 +10,7 @@
 #include "schedule/order/EqualMicrobatches.h"
 
 #include <algorithm>
+#include <functional>
 
 using namespace rondo;
 
@@ -44,6 +45,12 @@ private:
                : 1;
   }
   bool isRagged() const { return byMicrobatch && !byMicrobatch->empty(); }
+  int64_t bytesOf(const Life &life) const {
+    return aligned(rondo::bytesOf(problem, numbers[life.buffer],
+                                  (*byMicrobatch)[life.index]));
+  }
+  Result<std::vector<NeededPool>> assignWhole(std::vector<Life> lives,
+                                              int32_t rank);
   std::optional<Fault> placeState();
   PoolUse useOf(BufferKind kind) const;
   Result<std::vector<NeededPool>>
@@ -137,6 +144,17 @@ void Planner::measure() {
   }
 }
 
+/// Assigns slots to the lives of a rank, none of whose buffers are copied.
+Result<std::vector<NeededPool>> Planner::assignWhole(std::vector<Life> lives,
+                                                     int32_t rank) {
+  if (!isRagged())
+    return assignSlots(std::move(lives), sizes, program.order.rank(rank).size(),
+                       problem.microbatches, program);
+  return assignRagged(
+      lives, sizes, [&](const Life &life) { return bytesOf(life); },
+      problem.microbatches, program);
+}
+
 /// Assigns slots to the lives of a rank, some of whose buffers are copied.
 Result<std::vector<NeededPool>>
 Planner::assignWithCopies(std::vector<Life> lives, const LaneWaits &waits,
@@ -148,13 +166,14 @@ Planner::assignWithCopies(std::vector<Life> lives, const LaneWaits &waits,
       });
   const std::vector<Life> ofCopies(copied, lives.end());
   lives.erase(copied, lives.end());
-  auto needed =
-      assignSlots(std::move(lives), sizes, program.order.rank(rank).size(),
-                  problem.microbatches, program);
+  auto needed = assignWhole(std::move(lives), rank);
   if (!needed)
     return needed;
+  std::function<int64_t(const Life &)> ragged;
+  if (isRagged())
+    ragged = [&](const Life &life) { return bytesOf(life); };
   auto others = assignCopySlots(ofCopies, sizes, problem, waits, simulation,
-                                rank, program);
+                                rank, program, ragged);
   if (!others)
     return others;
   needed->insert(needed->end(), others->begin(), others->end());
@@ -172,22 +191,16 @@ Planner::placeTransient(const ProgramSimulation &simulation) {
   forEach(numRanks, [&](size_t r) {
     const auto rank = static_cast<int32_t>(r);
     const ActionRange actions = program.order.rank(rank);
-    if (isRagged()) {
-      needed[r] = assignRagged(
-          lives.of(rank), sizes,
-          [&](const Life &life) {
-            return aligned(rondo::bytesOf(problem, numbers[life.buffer],
-                                          (*byMicrobatch)[life.index]));
-          },
-          problem.microbatches, program);
-      return;
-    }
     if (problem.iterations > 1) {
       needed[r] = assignRings(lives.of(rank), sizes, actions.size(), program);
       return;
     }
     if (program.order.hasCopies()) {
       needed[r] = assignWithCopies(lives.of(rank), waits, simulation, rank);
+      return;
+    }
+    if (isRagged()) {
+      needed[r] = assignWhole(lives.of(rank), rank);
       return;
     }
     const ActionRange first =
@@ -272,8 +285,8 @@ ProgramSimulation rondo::simulateWithoutPlaces(const Problem &executing,
                     : ProgramSimulation();
 }
 
-/// Lowers the caps by so many times what arenas exceed their devices. Returns
-/// whether any does.
+/// Lowers each cap by `times` the bytes by which the arena exceeds its device.
+/// Returns whether any arena does.
 static bool lowerCaps(const std::vector<int64_t> &arenaBytes,
                       const std::vector<int64_t> &devices, int64_t times,
                       Problem &problem) {

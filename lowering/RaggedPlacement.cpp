@@ -9,7 +9,9 @@
 
 using namespace rondo;
 
-RaggedPlacement rondo::placeRagged(const std::vector<RaggedLife> &lives) {
+RaggedPlacement
+rondo::placeRagged(const std::vector<RaggedLife> &lives,
+                   const std::function<bool(size_t, size_t)> &areAtOnce) {
   std::vector<size_t> order(lives.size());
   std::iota(order.begin(), order.end(), size_t(0));
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -25,7 +27,9 @@ RaggedPlacement rondo::placeRagged(const std::vector<RaggedLife> &lives) {
     const RaggedLife &life = lives[i];
     taken.clear();
     for (size_t k : placed)
-      if (lives[k].first <= life.last && life.first <= lives[k].last)
+      if (areAtOnce
+              ? areAtOnce(i, k)
+              : lives[k].first <= life.last && life.first <= lives[k].last)
         taken.emplace_back(result.offsets[k],
                            result.offsets[k] + lives[k].size);
     std::sort(taken.begin(), taken.end());
@@ -55,24 +59,32 @@ static int64_t mostAtOnce(const std::vector<Life> &lives) {
   return most;
 }
 
-Result<std::vector<NeededPool>>
-rondo::assignRagged(const std::vector<Life> &lives,
-                    const std::vector<SlotSize> &sizes,
-                    const std::function<int64_t(const Life &)> &bytesOf,
-                    int32_t microbatches, Program &program) {
-  std::map<int32_t, std::vector<Life>> byArena;
+Result<std::vector<NeededPool>> rondo::assignRagged(
+    const std::vector<Life> &lives, const std::vector<SlotSize> &sizes,
+    const std::function<int64_t(const Life &)> &bytesOf, int32_t microbatches,
+    Program &program,
+    const std::function<bool(const Life &, const Life &)> &areAtOnce) {
+  std::map<std::pair<int32_t, PoolUse>, std::vector<Life>> byPool;
   for (const Life &life : lives)
-    byArena[sizes[life.buffer].rank].push_back(life);
+    byPool[{sizes[life.buffer].rank, sizes[life.buffer].use}].push_back(life);
   std::vector<NeededPool> needed;
-  for (const auto &[rank, own] : byArena) {
+  for (const auto &[key, ofPool] : byPool) {
+    const auto [rank, use] = key;
+    const std::vector<Life> &own = ofPool;
+    const auto areOwnAtOnce = [&](size_t a, size_t b) {
+      return areAtOnce(own[a], own[b]);
+    };
+    const auto tooMany = [rank = rank](int64_t buffers) {
+      return makeFault<FaultKind::TooManyBuffers>(buffers, bufferAlignment,
+                                                  maxRaggedSlots)
+          .withRank(rank);
+    };
     std::vector<RaggedLife> ragged(own.size());
     RaggedPlacement placement;
     int64_t slotBytes = bufferAlignment;
     // Each takes a slot, however large slots are.
     if (const int64_t most = mostAtOnce(own); most > maxRaggedSlots)
-      return makeFault<FaultKind::TooManyBuffers>(most, slotBytes,
-                                                  maxRaggedSlots)
-          .withRank(rank);
+      return tooMany(most);
     for (;; slotBytes *= 2) {
       for (size_t i = 0; i < own.size(); ++i)
         // Also a buffer without bytes has a slot, so that it has an owner.
@@ -87,12 +99,15 @@ rondo::assignRagged(const std::vector<Life> &lives,
               ->size;
       if (largest > maxRaggedSlots)
         continue;
-      placement = placeRagged(ragged);
+      placement =
+          areAtOnce ? placeRagged(ragged, areOwnAtOnce) : placeRagged(ragged);
       if (placement.size <= maxRaggedSlots)
         break;
+      if (largest == 1)
+        return tooMany(placement.size);
     }
     NeededPool pool;
-    pool.size = {rank, slotBytes, PoolUse::Any};
+    pool.size = {rank, slotBytes, use};
     pool.slots = static_cast<int32_t>(placement.size);
     for (size_t i = 0; i < own.size(); ++i) {
       Place &place = program.places[own[i].buffer];

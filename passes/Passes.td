@@ -33,7 +33,7 @@ def SetOptimizer : Pass<"pipe-set-optimizer", "::mlir::ModuleOp"> {
 }
 
 def SetTarget : Pass<"pipe-set-target", "::mlir::ModuleOp"> {
-  let summary = "set what the plans are compiled for";
+  let summary = "set the target of all plans";
   let description = [{
     Sets the `target` of every `pipe.plan`, whatever it was. Sizes depend on it,
     so this pass runs before `pipe-resolve-stages`: a plan whose stages have
@@ -87,7 +87,7 @@ def VerifyPartitioned : Pass<"pipe-verify-partitioned", "::mlir::ModuleOp"> {
   let summary = "check the rules P1 to P6 of plans";
   let description = [{
     The boundary after partitioning. Every layer of the model is in exactly one
-    stage and stages are consecutive pieces in model order (P1); the problem that
+    stage, and stages follow each other in model order (P1); the problem that
     the plan states is sound: costs and sizes are known, not negative and within
     the ranges of the core (P3); a stage that feeds no other ends in a loss (P4);
     sharded stages have state (P5); copies to the host are paired (P6).
@@ -157,11 +157,11 @@ def SearchSchedules : Pass<"pipe-search-schedules", "::mlir::ModuleOp"> {
 def PlaceGathers : Pass<"pipe-place-gathers", "::mlir::ModuleOp"> {
   let summary = "write where sharded stages gather weights and reduce gradients";
   let description = [{
-    Of schedules with stages that are `sharded`: walks the order of each rank and
-    keeps those chunks whole that it uses next, as many as `gathers` says. Without
+    For schedules with `sharded` stages, walks the order of each rank and keeps
+    the chunks whole that it uses next, in the numbers of `gathers`. Without
     numbers it takes those with the shortest simulated time within the memory, and
-    among these the least memory; `gathers` then says which, by rank where that is
-    shorter. With `gathers<rule = unit>` chunks are whole for the forwards and for
+    among these the least memory, and writes them into `gathers`, by rank where
+    that is shorter. With `gathers<rule = unit>` chunks are whole for the forwards and for
     the backwards of a unit. Orders that hold a
     `pipe.unshard`, `pipe.reshard` or `pipe.reduce_grad` are left as they are.
 
@@ -248,8 +248,9 @@ def PlanMemory : Pass<"pipe-plan-memory", "::mlir::ModuleOp"> {
     Adds `pipe.pool` and `pipe.place` to each program and sets
     `arena`, the exact bytes that each rank allocates. State comes first, at the
     same offsets in all programs of a schedule, then what collectives receive;
-    transient buffers share pools of equal slots by size. The programs of one schedule share one arena, so its size is the
-    largest that any of them needs. All other attributes of a program stay.
+    transient buffers share pools of equal slots by size. The programs of one
+    schedule share one arena, so its size is the largest that any of them needs.
+    All other attributes of a program stay.
     A program that has an `arena` keeps its places; it must have its state where
     the others have theirs.
   }];

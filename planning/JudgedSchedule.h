@@ -26,11 +26,11 @@ struct JudgedSchedule {
   std::string reason;
   /// The fault of the schedule, if a broken rule is the reason.
   std::optional<Fault> fault;
-  /// Of iterations that overlap: steps clip by the norm of all gradients.
+  /// Whether steps of overlapping iterations clip by the norm of all gradients.
   bool clipsByNorm = false;
-  /// What its programs allocate, by rank; empty if they were not planned.
+  /// [rank]: arena of its program, in bytes; empty if memory was not planned.
   std::vector<int64_t> arenaBytes;
-  /// What gathers were placed with; nothing where the order had them.
+  /// Residencies by which gathers were placed; nothing if the order has them.
   std::optional<FittingResidencies> gathers;
   /// An arena is larger than its device's memory.
   bool isOverArena = false;

@@ -27,7 +27,8 @@ static_assert(int(Target::Cuda) == int(runtime::Target::Cuda) &&
                       int(runtime::LayerKind::Synthetic) &&
                   int(LayerKind::Custom) == int(runtime::LayerKind::Custom) &&
                   int(LayerData::Targets) == int(runtime::LayerData::Targets) &&
-                  int(StreamType::Uint8) == int(runtime::StreamType::Uint8),
+                  int(StreamType::Uint8) == int(runtime::StreamType::Uint8) &&
+                  int(ReadBy::WeightGrad) == int(runtime::ReadBy::WeightGrad),
               "targets, types and kinds are the runtime's, in the same order");
 
 /// The layer's kind, and what is special to its architecture.
@@ -57,8 +58,16 @@ static void describeCustom(CustomAttr custom, runtime::LayerDesc &desc) {
   for (int64_t samples : custom.getSamples())
     desc.custom.sizes[desc.custom.numSizes++] = *custom.findSizes(samples);
   // A model with a size that is missing is refused by its plan.
+  for (SavedPartAttr part : custom.getSaved())
+    desc.custom.parts[desc.custom.numParts++] = {
+        part.getName().data(), static_cast<runtime::ReadBy>(part.getReadBy()),
+        /*bytes=*/0, static_cast<int32_t>(part.getBytes().size()),
+        part.getBytes().data()};
   if (std::optional<runtime::CustomSizes> sizes = custom.findSizes(desc.batch))
-    setSizes(desc, *sizes, /*hasOutput=*/true);
+    setSizes(desc, *sizes,
+             llvm::find(custom.getSamples(), desc.batch) -
+                 custom.getSamples().begin(),
+             /*hasOutput=*/true);
   desc.weightBytes = custom.getWeightBytes();
   desc.custom.name = custom.getBody().data();
   desc.custom.numParameters = custom.getParameters().size();
@@ -247,6 +256,8 @@ static std::optional<Fault> findUnsoundFigure(LayerOp layer) {
     for (auto [name, list] : custom.getListsBySize())
       llvm::append_range(StringRef(name).ends_with("_flops") ? flops : sizes,
                          list);
+    for (SavedPartAttr part : custom.getSaved())
+      llvm::append_range(sizes, part.getBytes());
     const int64_t samples =
         layer->getParentOfType<ModelOp>().getStatedSamples();
     for (StreamAttr stream : custom.getStreams()) {

@@ -70,9 +70,9 @@ public:
 
   /// O(layers of the stage) for each micro-batch that differs.
   StageCostsAttr costs(StageOp stage) const;
-  /// Of a plan that states limits of batches and has its costs: the times of F,
-  /// I, W and R on any row. If the stage states other times than follow from
-  /// its layers, in proportion to these.
+  /// The times of F, I, W and R on any row of documents, in this order, scaled
+  /// to the times that the stage states. Preconditions: the plan states limits
+  /// of batches, and its stages have costs.
   std::vector<AffineCost> rowCosts(StageOp stage) const;
   /// The sources of the times in costs().
   CostSources sources(StageOp stage) const;

@@ -9,10 +9,10 @@
 
 namespace rondo::pipe {
 
-/// Its stages must have buffers. `hasNorm`: whether its schedules' programs
-/// compute the norm of the gradients.
+/// The figures of a plan whose stages have buffers. `hasNorm`: whether the
+/// programs of its schedules compute the norm of the gradients.
 PlanFigures figuresOf(PlanOp plan, bool hasNorm = true);
-/// Those of its plan, with or without the norm.
+/// Those of its plan; with the versions of weights if iterations overlap.
 PlanFigures figuresOf(ScheduleOp schedule);
 
 /// figuresOf() as the analysis of a pipe.schedule, since those of a schedule

@@ -93,6 +93,16 @@ static ArrayAttr listOf(PlanOp plan, ArrayRef<LayerOp> layers,
   return builder.getArrayAttr(names);
 }
 
+/// Whether something of a layer leaves if `offload` lists this entry: with
+/// before(weight_grad) some layers have nothing for W alone. Sets both
+/// attributes of the stage.
+static bool leavesBy(StageOp stage, LayerOp layer, Attribute entry,
+                     pipe::LoadBefore before) {
+  stage.setOffloadAttr(Builder(stage.getContext()).getArrayAttr({entry}));
+  stage.setBefore(before);
+  return pipe::offloadedParts(stage, layer) != 0;
+}
+
 /// The `offload` attribute of a stage of these layers, which has all others.
 static ArrayAttr offloadOf(StageOp stage, bool hasInputs,
                            ArrayRef<LayerOp> layers,
@@ -107,6 +117,8 @@ static ArrayAttr offloadOf(StageOp stage, bool hasInputs,
   size_t whole = 0;
   for (LayerOp layer : layers)
     for (Attribute entry : groups.offloaded.lookup(layer.getSymNameAttr())) {
+      if (!leavesBy(stage, layer, entry, groups.before))
+        continue;
       names.push_back(entry);
       whole += entry == FlatSymbolRefAttr::get(layer.getSymNameAttr());
     }
@@ -144,8 +156,8 @@ static void writeStages(PlanOp plan, const ShapeGroups &groups,
           return bool(DeviceOp(devices[rank]).getHostLink());
         }))
       stage.setOffloadAttr(offloadOf(stage, s > 0, own, groups));
-    if (stage.getOffloadAttr())
-      stage.setBefore(groups.before);
+    stage.setBefore(stage.getOffloadAttr() ? groups.before
+                                           : pipe::LoadBefore::InputGrad);
   }
 }
 

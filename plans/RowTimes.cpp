@@ -32,8 +32,9 @@ struct RowFlops {
 };
 } // namespace
 
-/// Those of F, I and W. A layer of an architecture has a quadratic number for a
-/// document; that of others is in proportion to tokens.
+/// [task: F, I, W]: operations of a row. Those of an architecture's layer are
+/// quadratic in the tokens of a document; those of other layers are in
+/// proportion to tokens.
 static std::array<RowFlops, 3> rowFlops(const runtime::LayerDesc &layer) {
   auto ofDocument = [&](int32_t tokens) -> std::array<int64_t, 3> {
     runtime::LayerDesc one = layer;
@@ -78,7 +79,7 @@ static std::array<RowTime, 3> timesOf(const runtime::LayerDesc &layer,
   }
   const std::array<RowFlops, 3> flops = rowFlops(layer);
   for (int k = 0; k < 3; ++k) {
-    // Those of the micro-batch that the model states.
+    // Operations of the micro-batch that the model states.
     const __int128 all =
         __int128(flops[k].perToken) * allTokens +
         __int128(flops[k].perPair) * allTokens * sizes.sequence;
@@ -107,15 +108,6 @@ void RowTimes::add(const runtime::LayerDesc &layer, LayerOp op,
     task[k] += own[k];
   if (layer.recomputes)
     recompute += own[0];
-}
-
-RowSize rondo::pipe::sizeOf(ArrayRef<int64_t> documents) {
-  RowSize size;
-  for (int64_t length : documents) {
-    size.tokens += length;
-    size.pairs += length * length;
-  }
-  return size;
 }
 
 AffineCost rondo::pipe::inProportion(const AffineCost &time, int64_t stated,

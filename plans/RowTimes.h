@@ -5,7 +5,7 @@
 #define RONDO_PLANS_ROWTIMES_H
 
 #include "dialect/Pipe.h"
-#include "kinds/AffineCost.h"
+#include "kinds/RowSize.h"
 #include "runtime/model/layer.h"
 
 #include <array>
@@ -29,9 +29,9 @@ struct RowTime {
 
 /// Sums over layers.
 struct RowTimes {
-  /// F, I and W.
+  /// [task: F, I, W].
   std::array<RowTime, 3> task;
-  /// Of the layers that R runs.
+  /// Time of R, which runs some of the layers.
   RowTime recompute;
 
   /// `layer` describes any row of a plan of documents. Measured times of the
@@ -40,13 +40,6 @@ struct RowTimes {
   /// `flopsPerUs`; attention stays within a document.
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t flopsPerUs);
 };
-
-struct RowSize {
-  int64_t tokens = 0, pairs = 0;
-
-  int64_t of(const AffineCost &cost) const { return cost.at(tokens, pairs); }
-};
-RowSize sizeOf(llvm::ArrayRef<int64_t> documents);
 
 /// `time` in proportion, so that a row takes `stated` instead of what `time`
 /// predicts for it.

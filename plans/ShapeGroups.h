@@ -42,7 +42,7 @@ struct ShapeGroups {
   /// Each rank of the cluster by itself if all stages are on one rank.
   std::vector<ShapeGroup> groups;
   llvm::DenseSet<mlir::Attribute> recomputed;
-  /// By name of a layer: what of it `offload` lists, the layer or its parts.
+  /// [name of a layer]: the entries of `offload` that name it or its parts.
   llvm::DenseMap<mlir::Attribute, llvm::SmallVector<mlir::Attribute, 1>>
       offloaded;
   LoadBefore before = LoadBefore::InputGrad;

@@ -57,7 +57,7 @@ static runtime::LayerFlops flopsOf(const runtime::LayerDesc &layer,
   for (int64_t tokens : documents) {
     one.rowTokens = static_cast<int32_t>(tokens);
     runtime::LayerFlops flops = runtime::layerFlops(one);
-    // Those of a custom layer are for its row.
+    // A custom layer states operations for its whole row.
     if (layer.kind == runtime::LayerKind::Custom)
       flops = {rondo::partOfUp(flops.forward, tokens, layer.rowTokens),
                rondo::partOfUp(flops.inputGrad, tokens, layer.rowTokens),
@@ -84,7 +84,7 @@ struct Figures {
   int64_t recomputeNs = 0, recomputed = 0;
   /// The times of rows of documents.
   RowTimes rows;
-  /// What may leave of what layers save.
+  /// Bytes of saved activations that may be copied to the host.
   int64_t offloaded = 0;
 
   void add(const runtime::LayerDesc &layer, LayerOp op, int64_t speed);
@@ -99,7 +99,7 @@ private:
 void Figures::setTimesOfRow() {
   if (documents.empty())
     return;
-  const RowSize size = sizeOf(documents);
+  const RowSize size = rowSize(documents);
   for (int k = 0; k < 3; ++k)
     ns[k] = size.of(rows.task[k].cost());
   recomputeNs = size.of(rows.recompute.cost());
@@ -255,7 +255,7 @@ std::vector<AffineCost> StageFigures::rowCosts(StageOp stage) const {
   for (unsigned place : placesOf(stage))
     rows.add(layersOf.front()[place], ops[place],
              flopsPerUs[stage.getRanks()[0]]);
-  const RowSize size = sizeOf(documents.front());
+  const RowSize size = rowSize(documents.front());
   const StageCosts stated = stage.getCostsAttr().of(0);
   return {inProportion(rows.task[0].cost(), stated.forwardNs, size),
           inProportion(rows.task[1].cost(), stated.inputGradNs, size),

@@ -12,7 +12,7 @@
 
 namespace rondo {
 
-/// What the rows of a table have in common.
+/// The model and the devices of all rows of a table.
 struct LayoutContext {
   const groups::Transformer &model;
   const groups::Machines &machines;

@@ -19,7 +19,7 @@ cd "$(dirname "$0")/.." || exit 1
 build=$1
 schedules='pipedream two_versions pipemare timeprest'
 iterations=20
-# Of a run, s: all together take at most 10 minutes.
+# Limit of a run, in s: all together take at most 10 minutes.
 limit=15
 out=$build/asynchronous
 mkdir -p "$out"
@@ -89,7 +89,7 @@ for schedule in $schedules; do
     fi
   fi
 done
-# What the process has in use beside its arenas is also the recorded runs.
+# In addition to its arenas, the process has memory for the recorded runs in use.
 measure() {
   name=time-$1-graph-$2-drain-$3
   train bf16 "$1" "$name" --iterations 300 --drain-every "$3" --graph "$2" || return

@@ -63,7 +63,7 @@ else
   echo "gpu: devices: ${found%% *}, architectures: $architectures"
 fi
 
-# Those of a bundle, or written now.
+# The programs of a bundle, or written now.
 programs=$PWD/programs
 if [ ! -d "$programs" ]; then
   rondo=${RONDO:-build/bin/rondo}

@@ -27,8 +27,9 @@ fail() {
 new=$to.new
 rm -rf "$new"
 trap 'rm -rf "$new"' EXIT
-# The runtime, the part of the core that it needs, and its build files.
-"$rondo" bundle examples/gpt-small.mlir --target=cuda -o "$new" >/dev/null
+# The runtime with its search, the parts of the core that they need, and their
+# build files.
+"$rondo" bundle test/gpu/Inputs/uneven.mlir --schedule gpt_drawn --target=cuda -o "$new" >/dev/null
 rm "$new/train.cpp" "$new/CMakeLists.txt" "$new/README.md"
 sh scripts/gpu-programs.sh "$rondo" "$new/programs" >/dev/null
 mkdir "$new/googletest"
@@ -37,7 +38,7 @@ for license in /usr/share/doc/googletest/copyright "$googletest/../LICENSE"; do
   [ ! -r "$license" ] || cp "$license" "$new/googletest/LICENSE"
 done
 for file in LICENSE Makefile scripts/gpu-asynchronous.sh scripts/gpu-build.sh \
-  scripts/gpu-first.sh scripts/gpu-offload.sh scripts/gpu-uneven.sh scripts/one-generation.py \
+  scripts/gpu-export.sh scripts/gpu-first.sh scripts/gpu-offload.sh scripts/gpu-uneven.sh scripts/one-generation.py \
   scripts/test-gpu.sh bench/gpu/* \
   test/gpu/CMakeLists.txt test/gpu/*.cpp test/gpu/*.txt test/gpu/text.awk test/unit/bodies/*.h \
   test/unit/conformance/*Test.cpp test/unit/conformance/*.h test/unit/cuda/*.cpp \

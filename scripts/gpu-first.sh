@@ -10,6 +10,7 @@
 #   asynchronous  scripts/gpu-asynchronous.sh
 #   offload     scripts/gpu-offload.sh
 #   uneven      scripts/gpu-uneven.sh
+#   export      scripts/gpu-export.sh
 #   kernels     the time of each kernel and product and its lower bound
 #   124m        GPT-2 124M and PyTorch's: tokens per second, host time, MFU
 #   sanitizers  compute-sanitizer on the kernels' tests, where it is installed
@@ -25,13 +26,13 @@ export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
 build=$1
 shift
-[ $# -gt 0 ] || set -- tests asynchronous offload uneven kernels 124m sanitizers 350m
+[ $# -gt 0 ] || set -- tests asynchronous offload uneven export kernels 124m sanitizers 350m
 for part in "$@"; do
   case $part in
-  tests | asynchronous | offload | uneven | kernels | 124m | sanitizers | 350m) ;;
+  tests | asynchronous | offload | uneven | export | kernels | 124m | sanitizers | 350m) ;;
   *)
     echo "gpu-first: there is no part $part; parts are tests, asynchronous," \
-      "offload, uneven, kernels, 124m, sanitizers and 350m"
+      "offload, uneven, export, kernels, 124m, sanitizers and 350m"
     exit 2
     ;;
   esac
@@ -83,6 +84,12 @@ run() {
   asynchronous) sh scripts/gpu-asynchronous.sh "$build" ;;
   offload) sh scripts/gpu-offload.sh "$build" ;;
   uneven) sh scripts/gpu-uneven.sh "$build" ;;
+  export)
+    sh scripts/gpu-export.sh "$build"
+    status=$?
+    # Nothing to run is no failure.
+    [ $status -eq 77 ] || return $status
+    ;;
   kernels)
     echo 'GPT-2 124M:'
     timeout 120 "$build/bin/gpt-kernels" || return 1

@@ -40,12 +40,13 @@ done
 for dtype in bf16 fp32; do
   program gpt-documents-$dtype test/gpu/Inputs/uneven.mlir $dtype --schedule gpt_rows
 done
+program gpt-drawn-bf16 test/gpu/Inputs/uneven.mlir bf16 --schedule gpt_drawn
 program llama-documents-bf16 test/gpu/Inputs/uneven.mlir bf16 --schedule llama_rows
 # Rows of one document, and samples of its length under a schedule of this name.
 sed 's/^ *documents \[\[384\], .*\] {$/    {/' test/gpu/Inputs/uneven.mlir >"$new/samples.mlir"
 program gpt-one-document-bf16 test/gpu/Inputs/uneven.mlir bf16 --schedule one_document
 program gpt-one-sample-bf16 "$new/samples.mlir" bf16 --schedule one_document
-for schedule in even long_documents short_documents mixed_documents; do
+for schedule in even long_documents short_documents mixed_documents drawn_documents; do
   "$rondo" compile bench/gpu/gpt2-124m-documents.mlir --schedule $schedule --emit=cpp \
     -o "$new/bench/gpt2-124m-$(echo $schedule | tr _ -).cpp"
 done

@@ -6,14 +6,16 @@
 # ranks share the GPU.
 #
 #   verify     weights are those of the sequential run: of a GPT in bf16 and fp32
-#              and of a Llama in bf16, with and without recorded iterations
+#              and of a Llama in bf16, with and without recorded iterations; of
+#              a GPT whose documents are drawn for each iteration
 #   losses     of the GPT in fp32 within 0.1 % of the CPU's, in bf16 within 1 %,
 #              in the mean
 #   graphs     bf16 checkpoints are equal with and without recorded iterations
 #   documents  checkpoints of rows of one document are those of samples
+#   resumed    a run on drawn documents that is resumed ends with the same bits
 #   time       of an iteration of GPT-2 124M, the host's share and memory in use:
 #              samples with the attention of choice and with own kernels, and
-#              documents as long, shorter and of lengths that differ
+#              documents as long, shorter, of lengths that differ, and drawn
 #
 # gpu-build.sh has built BUILD. The last line is `N passed, N failed`. Status 0;
 # 1 after a failure.
@@ -23,7 +25,7 @@ cd "$(dirname "$0")/.." || exit 1
 build=$1
 iterations=20
 # Of a run, s: all together take at most 5 minutes.
-limit=18
+limit=14
 out=$build/uneven
 mkdir -p "$out"
 passed=0
@@ -78,7 +80,12 @@ compare() {
 }
 
 awk -f test/gpu/text.awk >"$out/text"
-for program in gpt-documents-bf16 gpt-documents-fp32 llama-documents-bf16; do
+# Documents of many lengths, each a file.
+mkdir -p "$out/documents"
+for tokens in 9 23 41 77 120 131 200 256 301 383 512 700; do
+  head -c "$tokens" "$out/text" >"$out/documents/$tokens.txt"
+done
+for program in gpt-documents-bf16 gpt-documents-fp32 llama-documents-bf16 gpt-drawn-bf16; do
   for graph in on off; do
     name=verify-$program-graph-$graph
     if run "$name" $program --verify --quiet --iterations 4 --graph $graph; then
@@ -98,6 +105,21 @@ same bf16 bf16-no-graph 'with and without a graph'
 train one-sample gpt-one-sample-bf16 --attention own
 train one-document gpt-one-document-bf16
 same one-sample one-document 'samples and rows of one document'
+
+rm -f "$out/half.safetensors"
+if run half gpt-drawn-bf16 --data "$out/documents" --held-out 0 --iterations 6 --decay 12 --quiet \
+  --save "$out/half.safetensors"; then
+  for name in whole resumed; do
+    resume=
+    [ $name = whole ] || resume="--resume $out/half.safetensors --graph off"
+    # shellcheck disable=SC2086
+    run $name gpt-drawn-bf16 --data "$out/documents" --held-out 0 --iterations 12 --decay 12 \
+      --quiet --save "$out/$name.safetensors" $resume || broken $name "it failed"
+  done
+  same whole resumed 'drawn documents, resumed without a graph'
+else
+  broken half "it failed"
+fi
 
 # Prints the rest of the lines of a log that begin with a word.
 field() {
@@ -120,7 +142,7 @@ measure() {
 }
 measure samples gpt2-124m-even
 measure samples-own gpt2-124m-even --attention own
-for documents in long short mixed; do
+for documents in long short mixed drawn; do
   measure $documents gpt2-124m-$documents-documents
 done
 

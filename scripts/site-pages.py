@@ -28,7 +28,7 @@ LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
 
 
 def anchor_of(heading, separator="-"):
-    """What GitHub calls a heading."""
+    """The anchor that GitHub gives a heading."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", separator)
 
 

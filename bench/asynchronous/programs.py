@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from commands import command  # noqa: E402
+from iterations import predicted_ns  # noqa: E402
 
 VOCABULARY, SEQUENCE, HIDDEN, HEADS = 256, 64, 64, 4
 SAMPLES = 12  # of an iteration, whatever the micro-batches
@@ -78,7 +79,7 @@ def plan(stages, microbatches, names):
 
 @dataclasses.dataclass
 class Facts:
-    """What is known of a schedule before it runs. Delays are in updates, the most of any stage; times in ns."""
+    """Figures of a schedule before it runs. Delays are in updates, the most of any stage; times in ns."""
 
     iteration_ns: float = 0
     # Time of a run in addition to its iterations: the pipeline fills and drains.
@@ -89,7 +90,7 @@ class Facts:
 
 
 def versions(rondo, source):
-    """By symbol of each schedule in `source` whose iterations overlap: what `rondo versions` says."""
+    """[symbol of a schedule in `source` whose iterations overlap]: its row of `rondo versions`."""
     found = {}
     for line in command(rondo, "versions", source, "--json").splitlines():
         row = json.loads(line)
@@ -101,10 +102,9 @@ def emitted(rondo, source, name):
     """The predicted ns of an iteration and the bytes of each rank's arena in the program of a schedule."""
     text = command(rondo, "compile", source, "--schedule", symbol(name), "--emit", "cpp")
     arenas = re.search(r"int64_t arena_bytes\[\] = \{([^}]*)\}", text)
-    pipeline = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
-    if not arenas or not pipeline:
-        raise SystemExit(f"{source}: the program of {name} has no arena or no predicted time at the expected position")
-    return int(pipeline[1]), [int(n) for n in arenas[1].split(",")]
+    if not arenas:
+        raise SystemExit(f"{source}: the program of {name} has no arena at the expected position")
+    return predicted_ns(text), [int(n) for n in arenas[1].split(",")]
 
 
 def facts(rondo, source, name, analyzed):

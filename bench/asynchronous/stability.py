@@ -82,7 +82,7 @@ class Run:
         return min(alpha for alpha in found if alpha > 0)
 
     def growth(self, alpha, steps=20000):
-        """By how much a step changes the weight in the end, as a factor."""
+        """The factor by which a step changes the weight in the end."""
         # The oldest first.
         weights = [1.0] * (self.forward + 1)
         deltas = [0.0] * (self.backward + 1)

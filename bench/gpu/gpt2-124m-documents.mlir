@@ -1,7 +1,8 @@
 // GPT-2 124M on micro-batches of 8,192 tokens, as one stage: samples, documents
 // as long as samples, of an eighth of that, and of lengths that differ. With the
 // second, attention has as many pairs of tokens as with samples, with the third
-// an eighth, and with the last 63 %.
+// an eighth, and with the last 63 %. A last one draws documents for each
+// iteration.
 
 pipe.cluster @one { pipe.device @gpu }
 
@@ -74,7 +75,12 @@ pipe.plan @mixed of @gpt2 on @one microbatches(4)
   pipe.stage @of_mixed [@wte, @h0, @h1, @h2, @h3, @h4, @h5, @h6, @h7,
                        @h8, @h9, @h10, @h11, @ln_f] on 0
 }
+pipe.plan @drawn of @gpt2 on @one microbatches(4) tokens<most = 8192, in_flight = 8192> target<cuda, bf16> {
+  pipe.stage @of_drawn [@wte, @h0, @h1, @h2, @h3, @h4, @h5, @h6, @h7,
+                       @h8, @h9, @h10, @h11, @ln_f] on 0
+}
 pipe.schedule @even of @samples family<"1f1b">
 pipe.schedule @long_documents of @long family<"1f1b">
 pipe.schedule @short_documents of @short family<"1f1b">
 pipe.schedule @mixed_documents of @mixed family<"1f1b">
+pipe.schedule @drawn_documents of @drawn family<"1f1b">

@@ -9,10 +9,8 @@ keeps 400,000 bytes on a rank, and a device has memory for 2.25 of them. With --
 as the plan's links state. A row is the median iteration of the best of the runs, and the best iteration of all, in ms.
 """
 import argparse
-import json
 import os
 import pathlib
-import re
 import statistics
 import sys
 import tempfile
@@ -20,6 +18,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from commands import command
+from iterations import measured_ns, predicted_ns
 
 RANKS, MICROBATCHES, HELD = 4, 8, 400000
 TASKS_MS = {"forward": 3, "input_grad": 4, "weight_grad": 2}
@@ -43,21 +42,6 @@ def source(rate, shared):
     return "\n".join(lines) + "\n"
 
 
-def predicted_ms(text):
-    """The time of the pipeline's program in the emitted code."""
-    found = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
-    if not found:
-        raise SystemExit("the program has no predicted time at the expected position")
-    return int(found[1]) / 1e6
-
-
-def iterations_ms(program, log, iterations):
-    command(program, "--impose-host-links", "--iterations", iterations + 1, "--json-log", log, "--quiet")
-    times = [json.loads(line) for line in log.read_text().splitlines()]
-    # The first iteration touches the memory.
-    return [line["ns"] / 1e6 for line in times if "ns" in line][1:]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("rondo", type=pathlib.Path)
@@ -71,13 +55,13 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             file, program, log = (pathlib.Path(folder, part) for part in ("timed.mlir", "train", "log"))
             file.write_text(source(rate, shared))
-            predicted = predicted_ms(command(rondo, "compile", file, "--emit", "cpp"))
+            predicted = predicted_ns(command(rondo, "compile", file, "--emit", "cpp"))
             command(rondo, "compile", file, "-o", program)
             load = os.getloadavg()[0]
-            runs = [iterations_ms(program, log, given.iterations) for _ in range(given.runs)]
+            runs = [measured_ns(program, log, given.iterations, "--impose-host-links") for _ in range(given.runs)]
             median, best = min(map(statistics.median, runs)), min(map(min, runs))
-            print(f"{name:36} {predicted:9.2f} {median:8.2f} {100 * (median / predicted - 1):+6.2f} % {best:8.2f} "
-                  f"{100 * (best / predicted - 1):+6.2f} %   {load:.1f} to {os.getloadavg()[0]:.1f}", flush=True)
+            print(f"{name:36} {predicted / 1e6:9.2f} {median / 1e6:8.2f} "
+                  f"{100 * (median / predicted - 1):+6.2f} % {best / 1e6:8.2f} {100 * (best / predicted - 1):+6.2f} %   {load:.1f} to {os.getloadavg()[0]:.1f}", flush=True)
 
 
 if __name__ == "__main__":

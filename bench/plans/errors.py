@@ -23,7 +23,7 @@ def median(values):
 
 
 def same_choice(run):
-    """What all layouts of a group have in common."""
+    """The key of a group of runs, which differ in their layouts alone."""
     config = run["config"]
     stated = [config.get(k) for k in ("attention", "flash_version", "norm_kernel")]
     parts = [run["model"], run["cluster"], config["gbs"], config["precision"], stated]

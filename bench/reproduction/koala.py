@@ -44,7 +44,7 @@ def legal(stages, microbatches, makespan=None):
 
 
 def optima(stages, microbatches, latency):
-    """By cap, the optimum as text; ? if not proved."""
+    """[cap]: the optimum as text; ? if it is not proved."""
     problems = [problem(f"cap {cap}", stages, microbatches, range(stages), (1, 2, 0), cap, 0, latency)
                 for cap in range(1, microbatches + 1)]
     found = search(RONDO, problems, 1000)

@@ -25,7 +25,7 @@ def source(ranks, stages, microbatches, ns, link, output_bytes, schedules):
 
 
 def measure(rondo, ranks, stages, microbatches, ns, link, output_bytes, schedules, iterations):
-    """By name of a schedule: the ns of an iteration as measured and as simulated. `link`: bytes per us, imposed; 0: no limit."""
+    """[name of a schedule]: the ns of an iteration as measured and as simulated. `link`: bytes per us, imposed; 0: no limit."""
     with tempfile.TemporaryDirectory() as folder:
         text, program, log = (pathlib.Path(folder, name) for name in ("step.mlir", "train", "log"))
         text.write_text(source(ranks, stages, microbatches, ns, link, output_bytes, schedules))

@@ -10,10 +10,8 @@ Four ranks are threads whose layers only take time, listed by micro-batch: 8 mic
 and the best iteration of all, in ms.
 """
 import argparse
-import json
 import os
 import pathlib
-import re
 import statistics
 import sys
 import tempfile
@@ -21,6 +19,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from commands import command
+from iterations import measured_ns, predicted_ns
 
 RANKS = 4
 CASES = (("equal", [3] * 8), ("lognormal", [2, 4, 1, 3, 6, 2, 3, 1]), ("one long", [2, 2, 2, 6, 2, 2, 2, 2]),
@@ -42,21 +41,6 @@ def source(units):
     return "\n".join(lines) + "\n"
 
 
-def predicted_ms(text):
-    """The time of the pipeline's program in the emitted code."""
-    found = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
-    if not found:
-        raise SystemExit("the program has no predicted time at the expected position")
-    return int(found[1]) / 1e6
-
-
-def iterations_ms(program, log, iterations):
-    command(program, "--iterations", iterations + 1, "--json-log", log, "--quiet")
-    times = [json.loads(line) for line in log.read_text().splitlines()]
-    # The first iteration touches the memory.
-    return [line["ns"] / 1e6 for line in times if "ns" in line][1:]
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("rondo", type=pathlib.Path)
@@ -71,13 +55,13 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 file, program, log = (pathlib.Path(folder, part) for part in ("timed.mlir", "train", "log"))
                 file.write_text(source(units))
-                predicted = predicted_ms(command(rondo, "compile", file, "--schedule", schedule, "--emit", "cpp"))
+                predicted = predicted_ns(command(rondo, "compile", file, "--schedule", schedule, "--emit", "cpp"))
                 command(rondo, "compile", file, "--schedule", schedule, "-o", program)
                 load = os.getloadavg()[0]
-                runs = [iterations_ms(program, log, given.iterations) for _ in range(given.runs)]
+                runs = [measured_ns(program, log, given.iterations) for _ in range(given.runs)]
             median, best = min(map(statistics.median, runs)), min(map(min, runs))
-            print(f"{name:12} {schedule:10} {predicted:9.2f} {median:8.2f} {100 * (median / predicted - 1):+6.2f} % "
-                  f"{best:8.2f} {100 * (best / predicted - 1):+6.2f} %   {load:.1f} to {os.getloadavg()[0]:.1f}",
+            print(f"{name:12} {schedule:10} {predicted / 1e6:9.2f} {median / 1e6:8.2f} {100 * (median / predicted - 1):+6.2f} % "
+                  f"{best / 1e6:8.2f} {100 * (best / predicted - 1):+6.2f} %   {load:.1f} to {os.getloadavg()[0]:.1f}",
                   flush=True)
 
 

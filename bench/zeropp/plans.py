@@ -39,17 +39,17 @@ class Model:
         return round(1e9 * flops / RATE)
 
     def activation_bytes(self):
-        """Of a layer and micro-batch, and what of them I frees: 34 and 2 bytes an element, as the zero-bubble paper
+        """Bytes of a layer and micro-batch, and those of them that I frees: 34 and 2 bytes an element, as the zero-bubble paper
         (arXiv 2401.10241) counts for F to I and I to W; the scores of attention are not kept."""
         elements = SAMPLES * self.sequence * self.hidden
         return 34 * elements, 2 * elements
 
     def message_bytes(self):
-        """What a rank sends to its peer in the next server, in bf16."""
+        """Bytes that a rank sends to its peer in the next server, in bf16."""
         return SAMPLES * self.sequence * self.hidden * 2
 
     def state_bytes(self, of_parameter=16):
-        """Of a rank, sharded: bf16 weights and gradients, and weights and two moments in fp32 (2 + 2 + 12 bytes a parameter)."""
+        """Bytes of a rank, sharded: bf16 weights and gradients, and weights and two moments in fp32 (2 + 2 + 12 bytes a parameter)."""
         return self.parameters() * self.layers // self.stages * of_parameter // GROUP
 
 
@@ -126,7 +126,7 @@ def by_layer(model, microbatches):
 
 @dataclasses.dataclass
 class Figures:
-    """Of an order with gathers. `free_ns` is its time if the ranks of a server exchange in no time."""
+    """Figures of an order with gathers. `free_ns` is its time if the ranks of a server exchange in no time."""
 
     ns: int
     free_ns: int
@@ -142,7 +142,7 @@ class Figures:
 
 
 def figures(rondo, folder, text):
-    """Of the one schedule of a file."""
+    """Figures of the only schedule of a file."""
     source, order, free = (pathlib.Path(folder, name) for name in ("source.mlir", "order.mlir", "free.mlir"))
     source.write_text(text)
     command(rondo, "compile", source, "--emit", "schedule", "-o", order)

@@ -6,19 +6,18 @@ Layers only take time: F, I and W of each chunk take TASK_MS (default 20) on eac
 links have an imposed latency of 200 us, and a rate at which a gather takes half of
 a task. Ranks are threads. "measured" is the median of ITERATIONS (default 10) of the
 best of RUNS (default 3) runs, "median" that of all runs, both in ms an iteration,
-beside the predicted time. Load: how many processes wanted a core in the last minute,
-before the runs of a row and after.
+next to the predicted time. Load: the load average of the last minute, before and after the
+runs of a row.
 """
 
-import json
 import os
 import pathlib
-import re
 import statistics
 import sys
 import tempfile
 
 import plans
+from iterations import measured_ns, predicted_ns
 
 RONDO = pathlib.Path(sys.argv[1]).resolve()
 TASK_MS, ITERATIONS, RUNS = (int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((2, 20), (3, 10), (4, 3)))
@@ -51,14 +50,6 @@ def source(groups, chunks, names):
     return "\n".join(lines) + "\n"
 
 
-def predicted_ms(text):
-    """What the compiler says of the pipeline's program, with its steps and norm."""
-    found = re.search(r"ProgramKind::Pipeline,.*?\n\s+(\d+), \d+, pipeline::peak_memory_bytes", text, re.S)
-    if not found:
-        raise SystemExit("the program has no predicted time at the expected position")
-    return int(found[1]) / 1e6
-
-
 def main():
     print(f"ms an iteration of {MICROBATCHES} micro-batches, tasks of {TASK_MS} ms, {ITERATIONS} iterations, best of {RUNS} runs")
     print("groups  chunks  schedule     predicted  measured  above    median  load")
@@ -67,13 +58,10 @@ def main():
             file, program, log = (pathlib.Path(folder, part) for part in ("timed.mlir", "train", "log"))
             file.write_text(source(groups, chunks, names))
             for name in names:
-                predicted = predicted_ms(plans.command(RONDO, "compile", file, "--schedule", name, "--emit", "cpp"))
+                predicted = predicted_ns(plans.command(RONDO, "compile", file, "--schedule", name, "--emit", "cpp")) / 1e6
                 plans.command(RONDO, "compile", file, "--schedule", name, "--impose-links", "-o", program)
-                load, times = os.getloadavg()[0], []
-                for _ in range(RUNS):
-                    plans.command(program, "--link", f"{LATENCY_US}:{RATE}", "--iterations", ITERATIONS + 1, "--json-log", log, "--quiet")
-                    # The first iteration touches the memory.
-                    times.append(statistics.median([json.loads(line)["ns"] / 1e6 for line in log.read_text().splitlines()][1:]))
+                load = os.getloadavg()[0]
+                times = [statistics.median(measured_ns(program, log, ITERATIONS, "--link", f"{LATENCY_US}:{RATE}")) / 1e6 for _ in range(RUNS)]
                 best, median = min(times), statistics.median(times)
                 print(f"{groups:6}  {chunks:6}  {name:11} {predicted:10.1f} {best:9.1f} {100 * (best / predicted - 1):5.1f} % {median:9.1f}  "
                       f"{load:.1f} to {os.getloadavg()[0]:.1f}", flush=True)

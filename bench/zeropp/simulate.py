@@ -78,7 +78,7 @@ def show(found, model, microbatches):
 
 
 def gains(by_times):
-    """Of ZeroPP, the faster unit that takes no more memory than "1F1B, once", and of the search, in percent."""
+    """Gains in percent: of ZeroPP, with the faster unit that takes no more memory than "1F1B, once", and of the search."""
     def line(what, claim, gain):
         for new in ("ZeroPP", "searched"):
             print(f"{what:34} {claim:>6}  {new:8}" + "".join(f" {gain(found, new, times):7.1f}" for times, found in by_times.items()))

@@ -164,3 +164,20 @@ void exchange::renameToAscend(ExchangedSchedule &schedule,
       std::to_string(first) + " is now " + std::to_string(newName[first]) +
       ", and so on; times and memory are the same");
 }
+
+std::optional<Fault> exchange::prepare(ExchangedSchedule &schedule,
+                                       const ExportOptions &options,
+                                       bool renames,
+                                       std::vector<std::string> &notes) {
+  dropSteps(schedule, notes);
+  dropLinkOrders(schedule, notes);
+  if (std::optional<Fault> fault = changeBackwards(schedule, options, notes))
+    return fault;
+  if (options.ascending)
+    if (std::optional<Fault> fault = needOneOrder(schedule))
+      return fault;
+  if (renames)
+    renameToAscend(schedule, notes);
+  noteSharedWeight(schedule, notes);
+  return std::nullopt;
+}

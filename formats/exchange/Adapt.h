@@ -67,6 +67,13 @@ void renameToAscend(ExchangedSchedule &schedule,
 /// after renameToAscend() all of them ascend.
 std::optional<Fault> needOneOrder(const ExchangedSchedule &schedule);
 
+/// The changes for tools that take tasks alone: no steps and no orders of
+/// links, and changeBackwards(). With `renames`, renameToAscend(); with
+/// `options.ascending`, needOneOrder().
+std::optional<Fault> prepare(ExchangedSchedule &schedule,
+                             const ExportOptions &options, bool renames,
+                             std::vector<std::string> &notes);
+
 } // namespace rondo::exchange
 
 #endif // RONDO_FORMATS_EXCHANGE_ADAPT_H

@@ -111,7 +111,7 @@ std::optional<Fault> countMicrobatches(const ForeignOrder &order,
   return std::nullopt;
 }
 
-/// That a given problem has this shape.
+/// A fault if `problem` has another shape than `order`.
 std::optional<Fault> compare(const Problem &problem, const ForeignOrder &order,
                              const Shape &shape) {
   const std::string of = " of problem '" + problem.name + "'";

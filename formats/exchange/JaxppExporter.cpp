@@ -49,16 +49,9 @@ std::optional<Fault> write(const ExchangedSchedule &given,
           needSingleTasks(given.schedule, "JaxPP's schedules"))
     return fault;
   ExchangedSchedule schedule = given;
-  dropSteps(schedule, notes);
-  dropLinkOrders(schedule, notes);
-  if (std::optional<Fault> fault = changeBackwards(schedule, options, notes))
+  if (std::optional<Fault> fault =
+          prepare(schedule, options, /*renames=*/options.ascending, notes))
     return fault;
-  if (options.ascending) {
-    if (std::optional<Fault> fault = needOneOrder(schedule))
-      return fault;
-    renameToAscend(schedule, notes);
-  }
-  noteSharedWeight(schedule, notes);
   const Problem &problem = schedule.problem;
   bool isPartial = false;
   for (int32_t rank = 0; rank < schedule.schedule.numRanks(); ++rank)

@@ -198,16 +198,9 @@ std::optional<Fault> write(const ExchangedSchedule &given,
       return fail("rank 0 has " + countOf(counts[0], "stage") + " and rank " +
                   llvm::Twine(rank) + " has " + llvm::Twine(counts[rank]) +
                   "; Primus gives each rank the same number (vpp_size)");
-  dropSteps(schedule, notes);
-  dropLinkOrders(schedule, notes);
-  if (std::optional<Fault> fault = changeBackwards(schedule, options, notes))
+  if (std::optional<Fault> fault =
+          prepare(schedule, options, /*renames=*/options.ascending, notes))
     return fault;
-  if (options.ascending) {
-    if (std::optional<Fault> fault = needOneOrder(schedule))
-      return fault;
-    renameToAscend(schedule, notes);
-  }
-  noteSharedWeight(schedule, notes);
   if (std::optional<Fault> fault = takeCopies(schedule, notes))
     return fault;
   os << "# A schedule of " << countOf(problem.numStages(), "stage") << " and "
@@ -220,7 +213,7 @@ from primus.core.pipeline_parallel.scheduler import schedule_table_factory
 from primus.core.pipeline_parallel.scheduler.algorithms.base import PipelineScheduleAlgo
 from primus.core.pipeline_parallel.scheduler.scheduler_node import FuncType, SchedulerNode
 
-# By rank, in the order of its chunks.
+# The stages of each rank, in the order of its chunks.
 )py";
   writeTable(schedule, os);
   os << R"py(PLACES = {s: (r, c) for r, row in enumerate(STAGES) for c, s in enumerate(row)}

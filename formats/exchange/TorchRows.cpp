@@ -18,15 +18,9 @@ exchange::prepareForTorch(const ExchangedSchedule &schedule,
           needSingleTasks(schedule.schedule, "PyTorch's schedules"))
     return *fault;
   ExchangedSchedule prepared = schedule;
-  dropSteps(prepared, notes);
-  dropLinkOrders(prepared, notes);
-  if (std::optional<Fault> fault = changeBackwards(prepared, options, notes))
+  if (std::optional<Fault> fault =
+          prepare(prepared, options, /*renames=*/true, notes))
     return *fault;
-  if (options.ascending)
-    if (std::optional<Fault> fault = needOneOrder(prepared))
-      return *fault;
-  renameToAscend(prepared, notes);
-  noteSharedWeight(prepared, notes);
   if (!prepared.overlap.empty() && !options.torch->hasOverlap) {
     notes.push_back("PyTorch " + std::string(options.torch->name) +
                     " has no OVERLAP_F_B, so " +

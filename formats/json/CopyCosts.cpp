@@ -3,6 +3,10 @@
 
 #include "formats/json/ProblemText.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <tuple>
+
 namespace rondo::json {
 
 namespace {
@@ -30,7 +34,7 @@ struct Stated {
   }
 
   StageCopies copies(LoadBefore before) const {
-    return {text.save->bytes, before, text.save->ns, text.load->ns};
+    return {text.save->bytes.value_or(0), before, text.save->ns, text.load->ns};
   }
 
   /// Checks the figures. `taken` are the bytes that F takes, `freed` those that
@@ -39,15 +43,18 @@ struct Stated {
                      int64_t freed) const {
     if (before == LoadBefore::Recompute && !recomputes)
       return where + ".LOAD.before is \"R\", but the stage does not recompute";
-    const int64_t bytes = text.save->bytes;
-    if (text.load->bytes != bytes)
-      return where + ".LOAD.takes_bytes is " +
-             std::to_string(text.load->bytes) + ", but SAVE frees " +
-             std::to_string(bytes) + "; they copy the same bytes";
+    // Problem::check() compares each of micro-batches that differ.
+    if (isUneven(text))
+      return {};
+    const int64_t bytes = text.save->bytes.value_or(0),
+                  loaded = text.load->bytes.value_or(0);
+    if (loaded != bytes)
+      return where + ".LOAD.takes_bytes is " + std::to_string(loaded) +
+             ", but SAVE frees " + std::to_string(bytes) +
+             "; they copy the same bytes";
     const int64_t most =
         before == LoadBefore::WeightGrad ? taken - freed : taken;
-    // Problem::check() compares each of micro-batches that differ.
-    if (bytes > most && !isUneven(text))
+    if (bytes > most)
       return where + ".SAVE.frees_bytes is " + std::to_string(bytes) +
              ", but only " + std::to_string(std::max<int64_t>(most, 0)) +
              " may leave: what F takes" +
@@ -61,7 +68,7 @@ struct Stated {
       return {};
     for (auto [copy, name] :
          {std::pair(&text.save, ".SAVE"), {&text.load, ".LOAD"}})
-      if (!(*copy)->ns)
+      if (!(*copy)->ns && !(*copy)->unevenNs.isStated())
         return where + name + " has no ns, and rank " + std::to_string(rank) +
                " has no host_link from which it would follow";
     return {};
@@ -123,6 +130,48 @@ std::optional<TextFault> setCopies(const StageText &text,
   return {};
 }
 
+/// A figure of a copy of a micro-batch; `even` if it is the same for all.
+static std::optional<TextFault> figureOf(const UnevenText &uneven,
+                                         const std::string &where,
+                                         const ProblemText &problem,
+                                         int64_t microbatch,
+                                         std::optional<int64_t> &even) {
+  if (!uneven.isStated())
+    return {};
+  const Result<int64_t> own = valueOf(uneven, where, problem, microbatch);
+  if (!own)
+    return TextFault(describe(own.fault()));
+  even = *own;
+  return {};
+}
+
+std::optional<TextFault>
+setCopyCosts(const CostsText &text, const std::string &where,
+             const ProblemText &ofText, int64_t microbatch,
+             const Problem &problem, int32_t replica, CostRow &row) {
+  if (!text.save || !text.load)
+    return {};
+  for (auto [copy, kind, key] :
+       {std::tuple(&*text.save, ActionKind::Save, ".frees_bytes"),
+        {&*text.load, ActionKind::Load, ".takes_bytes"}}) {
+    std::optional<int64_t> ns = copy->ns, bytes = copy->bytes.value_or(0);
+    const std::string name = where + "." + traitsOf(kind).code;
+    if (Check fault =
+            figureOf(copy->unevenBytes, name + key, ofText, microbatch, bytes))
+      return fault;
+    if (Check fault =
+            figureOf(copy->unevenNs, name + ".ns", ofText, microbatch, ns))
+      return fault;
+    if (!ns)
+      ns = problem.copyNs(problem.rankOf(replica), *bytes);
+    Cost &cost = row[costColumn(kind)];
+    cost = problem.cost(replica, kind);
+    cost.ns = ns.value_or(0);
+    (kind == ActionKind::Save ? cost.releaseBytes : cost.acquireBytes) = *bytes;
+  }
+  return {};
+}
+
 void writeCopies(const Problem &problem, const std::vector<int32_t> &replicas,
                  CostsText &costs) {
   const int32_t first = replicas.front();
@@ -134,18 +183,31 @@ void writeCopies(const Problem &problem, const std::vector<int32_t> &replicas,
     load.before = before;
   for (auto [text, kind] :
        {std::pair(&save, ActionKind::Save), {&load, ActionKind::Load}}) {
-    int64_t ns = 0;
+    std::vector<int64_t> allNs, allBytes;
     bool isFromLink = true;
-    for (const int32_t replica : replicas) {
-      const Cost &cost = problem.cost(replica, kind);
-      text->bytes += cost.acquireBytes + cost.releaseBytes;
-      ns += cost.ns;
-      isFromLink &=
-          problem.copyNs(problem.rankOf(replica),
-                         cost.acquireBytes + cost.releaseBytes) == cost.ns;
+    const int64_t count =
+        problem.unevenCosts.empty() ? 1 : problem.microbatches;
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t &ns = allNs.emplace_back(), &bytes = allBytes.emplace_back();
+      for (const int32_t replica : replicas) {
+        const Cost &cost = problem.cost(replica, kind, i);
+        bytes += cost.acquireBytes + cost.releaseBytes;
+        ns += cost.ns;
+        isFromLink &=
+            problem.copyNs(problem.rankOf(replica),
+                           cost.acquireBytes + cost.releaseBytes) == cost.ns;
+      }
     }
-    if (!isFromLink)
-      text->ns = ns;
+    if (!llvm::all_equal(allBytes))
+      text->unevenBytes.byIndex = allBytes;
+    else if (allBytes.front() != 0)
+      text->bytes = allBytes.front();
+    if (isFromLink)
+      continue;
+    if (llvm::all_equal(allNs))
+      text->ns = allNs.front();
+    else
+      text->unevenNs.byIndex = allNs;
   }
   costs.save = save;
   costs.load = load;

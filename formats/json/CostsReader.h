@@ -54,9 +54,9 @@ struct Costs {
   int64_t microbatchSamples = 0;
   /// `cpu`, `fp32`; empty if they are not stated.
   std::string target, dtype;
-  /// Of each rank, while tasks were measured; 0 if it is not stated.
+  /// Threads of each rank while tasks were measured; 0 if it is not stated.
   int64_t threads = 0;
-  /// The first device's; nothing if it was not measured.
+  /// Link of the first device to its host; nothing if it was not measured.
   std::optional<HostLink> hostLink;
 };
 

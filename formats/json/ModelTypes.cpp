@@ -181,8 +181,8 @@ ArrayRef<ModelKey> qwen3Keys() {
   return keys;
 }
 
-/// Of models with experts only costs are known, so their keys have no values
-/// that Rondo cannot compute.
+/// A key of models with experts, which may have any value: Rondo computes only
+/// the costs of these models.
 ModelKey anyValue(const char *name) { return {name, KeyUse::AnyValue}; }
 
 /// The common keys of models with experts.

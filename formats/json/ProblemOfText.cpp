@@ -162,7 +162,7 @@ std::optional<TextFault> Builder::addChain() {
   return {};
 }
 
-/// Those of the replicas of a stage; equal if none is stated.
+/// The shares of the replicas of a stage; equal if none is stated.
 std::optional<TextFault> Builder::sharesOf(const StageText &stage,
                                            const std::string &where,
                                            std::vector<Share> &shares) const {
@@ -294,6 +294,9 @@ std::optional<TextFault> Builder::addUnevenCosts(const StageText &stage,
           return TextFault(describe(own.fault()));
         if (auto fault = setCosts(*own, place, false, row.data()))
           return withWords("", *fault, ", of micro-batch " + std::to_string(i));
+        if (auto fault = setCopyCosts(*costs, place, text, i, problem,
+                                      firstReplica + int32_t(index), row))
+          return fault;
       }
       unevenCosts[firstReplica + index].push_back(row);
     }
@@ -318,15 +321,10 @@ void Builder::setUneven() {
   std::vector<Cost> costs;
   std::vector<int64_t> bytes;
   unevenCosts.resize(unevenCosts.empty() ? 0 : problem.numReplicas());
-  // Copies are the same for all micro-batches.
-  const auto isCopy = [](int column) {
-    return column == costColumn(ActionKind::Save) ||
-           column == costColumn(ActionKind::Load);
-  };
   for (const auto &[replica, rows] : llvm::enumerate(unevenCosts))
     for (int column = 0; column < numCostColumns; ++column)
       for (int64_t i = 0; i < count; ++i)
-        costs.push_back(rows.empty() || isCopy(column)
+        costs.push_back(rows.empty()
                             ? problem.costs[replica * numCostColumns + column]
                             : rows[i][column]);
   const bool isAny =

@@ -169,6 +169,26 @@ std::optional<TextFault> checkCostForms(const Place &place, Value value,
                     cost.unevenRelease);
 }
 
+std::optional<TextFault> checkCopyForms(const Place &place, Value value,
+                                        const CopyText &copy,
+                                        const char *bytesKey) {
+  if (auto fault =
+          checkForms(place, value, "ns", copy.ns.has_value(), copy.unevenNs))
+    return fault;
+  return checkForms(place, value, bytesKey, copy.bytes.has_value(),
+                    copy.unevenBytes);
+}
+
+std::optional<TextFault> checkSaveForms(const Place &place, Value value,
+                                        CopyText &copy) {
+  return checkCopyForms(place, value, copy, "frees_bytes");
+}
+
+std::optional<TextFault> checkLoadForms(const Place &place, Value value,
+                                        CopyText &copy) {
+  return checkCopyForms(place, value, copy, "takes_bytes");
+}
+
 std::optional<TextFault> checkEdgeForms(const Place &place, Value value,
                                         EdgeText &edge) {
   if (auto fault = checkForms(place, value, "bytes", edge.bytes.has_value(),

@@ -38,15 +38,6 @@ struct ChainStageText {
 /// Bytes of a cost that a text leaves out.
 inline constexpr int64_t notStated = -1;
 
-/// The cost of SAVE or LOAD.
-struct CopyText {
-  /// Not stated: follows from the host link.
-  std::optional<int64_t> ns;
-  int64_t bytes = 0;
-  /// LOAD alone. Not stated: R where the stage recomputes, I elsewhere.
-  std::optional<LoadBefore> before;
-};
-
 /// `fixed + ceil(sum of perSize[k] * size[k] / over)`, by the sizes of a
 /// micro-batch.
 struct AffineText {
@@ -65,6 +56,21 @@ struct UnevenText {
   std::vector<int64_t> byIndex;
 
   bool isStated() const { return affine || !byIndex.empty(); }
+};
+
+/// The cost of SAVE or LOAD.
+struct CopyText {
+  /// Not stated: follows from the host link.
+  std::optional<int64_t> ns;
+  /// Not stated: 0.
+  std::optional<int64_t> bytes;
+  /// LOAD alone. Not stated: R where the stage recomputes, I elsewhere.
+  std::optional<LoadBefore> before;
+  UnevenText unevenNs, unevenBytes;
+
+  bool isUneven() const {
+    return unevenNs.isStated() || unevenBytes.isStated();
+  }
 };
 
 /// The cost of a kind. A figure that differs by micro-batch is `notStated` in
@@ -188,6 +194,12 @@ std::optional<TextFault> setCosts(const CostsText &text,
 std::optional<TextFault> setCopies(const StageText &text,
                                    const std::string &where, int32_t stage,
                                    Problem &problem);
+/// Sets the costs of a replica's copies of a micro-batch, if the text has any.
+/// Precondition: setCopies().
+std::optional<TextFault>
+setCopyCosts(const CostsText &text, const std::string &where,
+             const ProblemText &ofText, int64_t microbatch,
+             const Problem &problem, int32_t replica, CostRow &row);
 /// The costs of copies of replicas, added up, as a text states them: without
 /// times that follow from the host links.
 void writeCopies(const Problem &problem, const std::vector<int32_t> &replicas,

@@ -79,7 +79,9 @@ static std::optional<TextFault> freeRest(const std::string &where, Cost *row) {
 
 bool isUneven(const CostsText &text) {
   return llvm::any_of(text.row,
-                      [](const CostText &cost) { return cost.isUneven(); });
+                      [](const CostText &cost) { return cost.isUneven(); }) ||
+         (text.save && text.save->isUneven()) ||
+         (text.load && text.load->isUneven());
 }
 
 Result<int64_t> valueOf(const UnevenText &text, const std::string &where,

@@ -65,9 +65,9 @@ private:
                                     int64_t trace);
   std::optional<TextFault> addRange(Value event, Action action,
                                     llvm::StringRef text, int64_t trace);
-  /// Empty if there are none.
+  /// Durations of an action's ranges, in ns; empty without any.
   std::vector<int64_t> rangesOf(Action action) const;
-  /// Those of rangesOf() that take time; of I of the first stage all.
+  /// rangesOf() without those of 0 ns, which only I of the first stage keeps.
   std::vector<int64_t> timesOf(Action action) const;
   /// The actions of a stage that its figures come from: FIW or FB.
   llvm::StringRef figuresOf(int64_t stage) const;

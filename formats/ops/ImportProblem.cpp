@@ -199,12 +199,13 @@ pipe::StageCostsAttr Importer::ownCosts(int32_t stage) const {
   std::vector<pipe::StageCosts> all;
   for (const Problem &one : byMicrobatch) {
     const WholeCosts costs = wholeCosts(one, stage);
+    const std::optional<StageCopies> own = wholeCopies(one, stage);
     all.push_back({costs.forwardNs, costs.inputGradNs, costs.weightGradNs,
                    costs.activationBytes, costs.freedBytes,
                    outputBytesOf(one)[stage], costs.stepNs, costs.recomputeNs,
                    costs.recomputedBytes, costs.checkpointBytes,
                    costs.keptBytes, /*outputWithoutGradBytes=*/0,
-                   copies ? std::optional(copies->bytes) : std::nullopt});
+                   own ? std::optional(own->bytes) : std::nullopt});
   }
   return pipe::StageCostsAttr::get(context, all);
 }

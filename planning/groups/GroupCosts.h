@@ -87,7 +87,7 @@ public:
   DeviceMemory memory() const;
   /// Bytes of a device of this rank of the pipeline.
   DeviceMemory memoryOfRank(int64_t rank) const;
-  /// By stage, in the order of the model; without what happens once an
+  /// [stage], in the order of the model; without the costs that occur once an
   /// iteration.
   std::vector<StageCosts> stageCosts() const;
   /// Bytes of a device's message to the next stage.

@@ -9,7 +9,8 @@
 
 namespace rondo::groups {
 
-/// Of the 3 GB that memoryOfRank() assumes for libraries and fragments.
+/// Bytes for fragmentation, a part of the 3 GB that memoryOfRank() assumes for
+/// libraries and fragments.
 static constexpr double fragments = 1.5e9;
 
 Problem problemOf(const Run &run, const Machines &machines,

@@ -1,8 +1,8 @@
 //===- Transformer.h - The sizes of a transformer ---------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What costs of a group of devices need to know of a model: sizes of its
-// layers, without weights or names.
+// The sizes of a model's layers, without weights or names, from which the costs
+// of groups of devices follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,7 +83,7 @@ struct Transformer {
 /// Weights of a layer, in elements; those of norms and biases are left out.
 struct LayerWeights {
   int64_t shared = 0;
-  /// Those of all experts but the shared ones.
+  /// Weights of the experts, without the shared ones.
   int64_t experts = 0;
 };
 LayerWeights weightsOf(const Transformer &model, LayerKind kind);

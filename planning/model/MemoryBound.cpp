@@ -121,7 +121,7 @@ double MemoryBound::heldNs(double pathNs) const {
                              : 2 * onceNs;
 }
 
-/// Removes kinds that others can stand in for, with no more devices.
+/// Removes kinds that another replaces with no more devices.
 void MemoryBound::removeWorse(std::vector<Kind> &kinds) {
   auto standsIn = [](const Kind &a, const Kind &b) {
     return a.devices <= b.devices && a.kept >= b.kept &&

@@ -94,8 +94,8 @@ private:
   /// The plans to refine.
   std::vector<ModelPlan> bestPlans() const;
   const RecomputeCosts *costsOf(int64_t samples);
-  /// Offers a plan, and then others that recompute what the one before lacks,
-  /// as long as they may be faster than the best.
+  /// Evaluates a plan, then others that each recompute the bytes that the one
+  /// before lacked, as long as they may be faster than the best.
   void offerUntilFitting(ModelPlan plan);
   void offerFittingChunks(const ModelPlan &plan);
   void offerFastest();

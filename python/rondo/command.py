@@ -16,7 +16,7 @@ from .schedule import Schedule
 
 
 class RondoError(Exception):
-    """What the rondo command said when it failed, and its exit status."""
+    """The error text of the rondo command, and its exit status."""
 
     def __init__(self, text: str, status: int = 1):
         super().__init__(text)
@@ -261,7 +261,7 @@ def timed(csv: str, problem: Problem) -> Schedule:
 
 
 def show(schedule: Schedule, problem: Problem | None, ending: str) -> str:
-    """What `rondo show` draws, in the format of a file with this ending."""
+    """The picture of `rondo show`, in the format of a file with this ending."""
     if ending not in (".html", ".svg", ".json", ".txt"):
         raise ValueError(
             f"a timeline is a file .html, .svg, .json or .txt, not {ending!r}"

@@ -143,7 +143,7 @@ ROOTS = frozenset(["problem", "schedule"])
 
 
 def to_value(value: Any) -> Any:
-    """What `value`, in which there may be objects of these classes, is in JSON."""
+    """`value` as JSON; it may contain objects of these classes."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found = {}
         for entry in json_fields(value):

@@ -37,8 +37,8 @@ from .fields import (
 
 @dataclasses.dataclass(kw_only=True)
 class HostCosts:
-    """What the host's thread, which also computes, needs for an action, to issue a
-    send or a receive, and to wait for one."""
+    """Times of the host's thread, which also computes: for an action, to issue a send or
+    a receive, and to wait for one."""
 
     action_ns: int | None = field(whole, default=None)
     send_ns: int | None = field(whole, default=None)
@@ -143,17 +143,21 @@ class Cost:
 class Save:
     """The cost of a copy to the host."""
 
-    ns: int | None = field(whole, default=None)
-    frees_bytes: int | None = field(whole, default=None)
+    ns: int | Affine | None = field(_figure, default=None)
+    frees_bytes: int | Affine | None = field(_figure, default=None)
+    ns_by_index: list[int] | None = field(lists(whole), default=None)
+    frees_bytes_by_index: list[int] | None = field(lists(whole), default=None)
 
 
 @dataclasses.dataclass(kw_only=True)
 class Load:
     """The cost of a copy back from the host, before the task that needs the bytes."""
 
-    ns: int | None = field(whole, default=None)
-    takes_bytes: int | None = field(whole, default=None)
+    ns: int | Affine | None = field(_figure, default=None)
+    takes_bytes: int | Affine | None = field(_figure, default=None)
     before: str | None = field(text, default=None)
+    ns_by_index: list[int] | None = field(lists(whole), default=None)
+    takes_bytes_by_index: list[int] | None = field(lists(whole), default=None)
 
 
 def _costs(value: Any, path: str) -> dict[str, Cost | Save | Load]:
@@ -263,8 +267,8 @@ class Channels:
 
 @dataclasses.dataclass(kw_only=True)
 class Problem:
-    """What is to be scheduled. It has version 2 if its stages are GraphStages; only
-    then may it have the keys of version 2."""
+    """Stages, ranks, links and micro-batches to schedule. It has version 2 if its stages
+    are GraphStages; only then may it have the keys of version 2."""
 
     name: str = field(text)
     microbatches: int = field(whole)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(kw_only=True)
 class SearchRecord:
-    """How a search went; `seconds` is the only number that is not whole."""
+    """The record of a search. All numbers but `seconds` are whole."""
 
     seed: Any = field(anything, default=None)
     effort: Any = field(anything, default=None)
@@ -164,7 +164,7 @@ class Schedule:
         return Timeline(command.show(self, problem, ".html"))
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows; as text where the problem is not known."""
+        """The picture that a notebook shows; None without the problem, for a text."""
         return None if self.of is None else self.show()._repr_html_()
 
 

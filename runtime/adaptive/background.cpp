@@ -58,7 +58,7 @@ size_t BackgroundEstimator::placeForFound(size_t running) const {
   return slowest;
 }
 
-/// Those with the same micro-batches.
+/// The candidates with the micro-batches of `like`.
 std::vector<const Program *>
 BackgroundEstimator::startsLike(size_t like) const {
   std::vector<const Program *> starts;

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <sys/resource.h>
 #include <thread>
 
 namespace rondo::runtime {
@@ -19,6 +20,14 @@ public:
   BackgroundThread(const BackgroundThread &) = delete;
   BackgroundThread &operator=(const BackgroundThread &) = delete;
   ~BackgroundThread() { stop(); }
+
+  /// Of the calling thread: ranks come first where there are fewer cores than
+  /// threads. On failure it stays as it was.
+  static void lowerPriority() {
+    constexpr int lower = 10;
+    // On Linux of one thread.
+    (void)setpriority(PRIO_PROCESS, 0, lower);
+  }
 
   /// `work` returns soon after `isStopping` is set.
   void start(std::function<void()> work) {

@@ -4,7 +4,6 @@
 #include "runtime/adaptive/batch_background.h"
 
 #include <algorithm>
-#include <sys/resource.h>
 #include <utility>
 
 using namespace rondo::runtime;
@@ -15,9 +14,9 @@ using namespace rondo::runtime;
 static constexpr int64_t partsOfTurns[] = {8, 8, 4, 2};
 
 BackgroundPlanner::BackgroundPlanner(std::unique_ptr<BatchPlanner> planner,
-                                     int64_t effort,
+                                     int64_t effort, Watch watch,
                                      std::shared_ptr<Clock> clock)
-    : planner(std::move(planner)), effort(effort),
+    : planner(std::move(planner)), effort(effort), watch(std::move(watch)),
       clock(clock ? std::move(clock) : std::make_shared<SteadyClock>()) {
   thread.start([this] { work(); });
 }
@@ -33,10 +32,10 @@ BackgroundPlanner::~BackgroundPlanner() {
 }
 
 void BackgroundPlanner::begin(std::function<PackedBatch()> pack,
-                              uint64_t seed) {
+                              int64_t iteration) {
   {
     std::lock_guard<std::mutex> lock(thread.mutex);
-    request = {std::move(pack), seed};
+    request = {std::move(pack), iteration};
     result.reset();
     failure = nullptr;
   }
@@ -54,6 +53,8 @@ BackgroundPlanner::Result BackgroundPlanner::take() {
 
 /// Whether the batch still waits for a better program.
 bool BackgroundPlanner::keep(Result next) {
+  if (watch.found)
+    watch.found(next);
   {
     std::lock_guard<std::mutex> lock(thread.mutex);
     if (isTaken)
@@ -69,29 +70,36 @@ void BackgroundPlanner::plan(const Request &of) {
   auto seconds = [&] {
     return static_cast<double>(clock->now() - begin) * 1e-9;
   };
-  PlannedBatch best = planner->early(of.pack());
-  if (!keep({best, seconds()}))
-    return;
-  uint64_t seed = of.seed;
-  for (int64_t parts : partsOfTurns) {
-    if (effort == 0 || isTaken || thread.isStopping)
-      return;
+  Result best;
+  best.planned = planner->early(of.pack());
+  best.seconds = seconds();
+  best.iteration = of.iteration;
+  bool isWanted = keep(best) && effort > 0;
+  auto seed = static_cast<uint64_t>(of.iteration);
+  auto turn = [&](int64_t parts) {
     std::shared_ptr<const FoundProgram> better = planner->improve(
-        best, std::max<int64_t>(1, effort / parts), seed++, isTaken);
+        best.planned, std::max<int64_t>(1, effort / parts), seed++, isTaken);
     if (!better)
-      continue;
-    best.program = std::move(better);
-    best.source = PlannedBatch::Source::Searched;
-    if (!keep({best, seconds()}))
       return;
+    best.planned.program = std::move(better);
+    best.planned.source = PlannedBatch::Source::Searched;
+    best.seconds = seconds();
+    ++best.number;
+    isWanted = keep(best);
+  };
+  try {
+    for (int64_t parts : partsOfTurns)
+      if (isWanted && !isTaken && !thread.isStopping)
+        turn(parts);
+  } catch (...) {
+    // A further search that fails leaves the run with what it has.
   }
+  if (watch.ended)
+    watch.ended(of.iteration, best.number + 1);
 }
 
 void BackgroundPlanner::work() {
-  // Ranks come first where there are fewer cores than threads. On Linux this is
-  // of the calling thread; on failure it stays as it was.
-  constexpr int lower = 10;
-  (void)setpriority(PRIO_PROCESS, 0, lower);
+  BackgroundThread::lowerPriority();
   for (;;) {
     std::unique_lock<std::mutex> lock(thread.mutex);
     thread.changed.wait(lock, [this] { return thread.isStopping || request; });
@@ -104,7 +112,6 @@ void BackgroundPlanner::work() {
       plan(next);
     } catch (...) {
       lock.lock();
-      // A further search that fails leaves the run with what it has.
       if (!result && !isTaken)
         failure = std::current_exception();
       lock.unlock();

@@ -30,7 +30,7 @@ struct PlannedBatch {
   /// [micro-batch]: the number of its row as packed.
   std::vector<int32_t> order;
   std::shared_ptr<const FoundProgram> program;
-  /// What has found the program's schedule.
+  /// The search that found the program's schedule.
   enum class Source : uint8_t {
     /// The compiled order and places: no other order has fitted the arenas.
     Compiled,

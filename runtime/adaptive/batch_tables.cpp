@@ -25,15 +25,13 @@ static void checkLimits(const BatchLimitsDesc &limits,
          std::to_string(limits.microbatches));
   for (size_t i = 0; i < lengths.size(); ++i) {
     const std::string name = "micro-batch " + std::to_string(i);
-    int64_t tokens = 0;
-    for (int32_t document : lengths[i]) {
+    for (int32_t document : lengths[i])
       if (document < 1 || document > limits.documentTokens)
         fail("a document of " + std::to_string(document) + " tokens in " +
              name + ", its program takes 1 to " +
              std::to_string(limits.documentTokens));
-      tokens += document;
-    }
-    if (tokens < 1 || tokens > limits.rowTokens)
+    if (const int64_t tokens = rowSize(lengths[i]).tokens;
+        tokens < 1 || tokens > limits.rowTokens)
       fail(std::to_string(tokens) + " tokens in " + name +
            ", its program takes 1 to " + std::to_string(limits.rowTokens));
   }
@@ -48,7 +46,8 @@ static void setShare(const LayerDesc *layers, const StageDesc &stage,
   auto at = [](int64_t *bytes, Buffer buffer) -> int64_t & {
     return bytes[static_cast<int>(buffer)];
   };
-  // Those of a replica that recomputes across stages.
+  // Inputs and outputs that a replica which recomputes across stages keeps
+  // twice.
   for (auto [again, first] : {std::pair(Buffer::RecomputedInput, Buffer::Input),
                               {Buffer::RecomputedOutput, Buffer::Output}})
     if (at(share.bytes, again) > 0)
@@ -87,17 +86,27 @@ BatchTables::BatchTables(const Executable &executable, const ProgramDesc &like,
     : documentLengths(std::move(lengths)) {
   const BatchLimitsDesc &limits = *limitsOf(like);
   checkLimits(limits, documentLengths);
+  const int64_t grid =
+      rowGrid(like.layers[0].target, limits.rowTokens, limits.documentTokens);
   int64_t all = 0;
+  std::vector<int64_t> paddings;
   for (const std::vector<int32_t> &row : documentLengths) {
     starts.emplace_back(1, 0);
     for (int32_t tokens : row)
       starts.back().push_back(starts.back().back() + tokens);
-    all += starts.back().back();
+    const int64_t tokens = starts.back().back();
+    all += tokens;
+    const int64_t padded = paddedRow(tokens, grid, limits.rowTokens);
+    if (padded > tokens)
+      starts.back().push_back(static_cast<int32_t>(padded));
+    paddings.push_back(padded - tokens);
   }
-  for (const std::vector<int32_t> &row : starts) {
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const std::vector<int32_t> &row = starts[i];
     const int64_t tokens = row.back();
     documents.push_back({static_cast<int32_t>(row.size()) - 1, row.data(),
-                         rowShare(tokens, all)});
+                         rowShare(tokens, all),
+                         static_cast<int32_t>(paddings[i])});
     const auto same =
         std::find_if(sizes.begin(), sizes.end(),
                      [&](const Size &size) { return size.tokens == tokens; });
@@ -126,11 +135,12 @@ std::vector<std::vector<ReplicaBuffers>> BatchTables::buffers() const {
   return result;
 }
 
-int64_t BatchTables::pairs(int32_t microbatch) const {
-  int64_t sum = 0;
-  for (int64_t tokens : documentLengths[microbatch])
-    sum += tokens * tokens;
-  return sum;
+RowSize BatchTables::size(int32_t microbatch) const {
+  const std::vector<int32_t> &row = starts[microbatch];
+  // Of the documents, after a 0.
+  std::vector<int32_t> tokens(row.size());
+  std::adjacent_difference(row.begin(), row.end(), tokens.begin());
+  return rowSize(tokens);
 }
 
 void BatchTables::setTo(ProgramDesc &program) const {

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_ADAPTIVE_BATCH_TABLES_H
 #define RONDO_RUNTIME_ADAPTIVE_BATCH_TABLES_H
 
+#include "kinds/RowSize.h"
 #include "runtime/model/executable.h"
 #include "schedule/model/BufferNumbers.h"
 
@@ -38,11 +39,8 @@ public:
   int64_t messageBytes(int32_t edge, int32_t microbatch) const {
     return sizes[uneven.sizeOf[microbatch]].edges[edge].bytes;
   }
-  int64_t tokens(int32_t microbatch) const {
-    return documents[microbatch].starts[documents[microbatch].count];
-  }
-  /// Sum of the squared lengths of its documents.
-  int64_t pairs(int32_t microbatch) const;
+  /// With padding (rowGrid), which takes its time as others do.
+  RowSize size(int32_t microbatch) const;
 
   /// Makes a program that is like `like` one of these micro-batches.
   void setTo(ProgramDesc &program) const;

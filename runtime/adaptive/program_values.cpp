@@ -4,12 +4,14 @@
 #include "runtime/adaptive/program_values.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/random.h"
 #include "runtime/execution/actions.h"
 #include "runtime/model/saved_parts.h"
 #include "schedule/model/BufferNumbers.h"
 #include "schedule/program/ProgramLaneWaits.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <sstream>
 #include <utility>
@@ -149,7 +151,7 @@ static void addEdges(const Executable &exe, const ProgramDesc &program,
 /// The task that needs what the copies of a stage bring back.
 static LoadBefore loadBefore(const ProgramDesc &program,
                              const StageDesc &stage) {
-  uint32_t parts = 0;
+  uint64_t parts = 0;
   for (int32_t l = 0; l < stage.numLayers; ++l)
     parts |= program.layers[stage.firstLayer + l].offloads;
   return parts & checkpointLeaves        ? LoadBefore::Recompute
@@ -235,8 +237,8 @@ static void addPlaces(const ProgramDesc &desc, Program &program) {
     program.staging.assign(desc.staging, desc.staging + desc.numRanks);
 }
 
-/// Which part of the state of a stage is sharded, as far as its order tells: a
-/// stage that gathers or reduces more than once an iteration frees weights or
+/// Derives from the order which part of a stage's state is sharded: a stage
+/// that gathers or reduces more than once an iteration frees weights or
 /// gradients between.
 static void addSharded(ProgramValues &values) {
   Problem &problem = values.problem;
@@ -452,6 +454,37 @@ void FoundProgram::addCopies(const Problem &problem) {
   tables.copies = copies.data();
 }
 
+/// Of all that a device records of a program: its actions at their addresses,
+/// and of its rows what tasks get from the host. Where documents begin they
+/// read in memory. Never 0.
+int64_t FoundProgram::recordingOf() const {
+  uint64_t hash = 1;
+  auto add = [&](auto... numbers) {
+    ((hash = mix(hash, static_cast<uint64_t>(numbers))), ...);
+  };
+  for (const std::vector<int64_t> &row : actions)
+    for (int64_t number : row)
+      add(number);
+  for (const Pool &pool : values.pools)
+    add(pool.rank, pool.offset, pool.slotBytes, pool.slots, pool.isOnHost);
+  for (const Place &place : values.places) {
+    add(place.pool);
+    for (int32_t slot : place.slotOf)
+      add(slot);
+    for (int32_t span : place.spans)
+      add(span);
+  }
+  for (int32_t pool : values.staging)
+    add(pool);
+  for (int32_t i = 0; ofBatch.tables && i < tables.microbatches; ++i) {
+    const DocumentsDesc &row = *documentsOf(tables, i);
+    uint64_t share = 0;
+    std::memcpy(&share, &row.lossShare, sizeof share);
+    add(row.count, row.starts[row.count], share);
+  }
+  return static_cast<int64_t>(hash | 1);
+}
+
 FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
                            Program program, const Problem &problem,
                            BatchProgram batch)
@@ -486,6 +519,7 @@ FoundProgram::FoundProgram(const ProgramDesc &like, std::string ownName,
   tables.predictedNs = ofBatch.predictedNs;
   if (ofBatch.tables)
     ofBatch.tables->setTo(tables);
+  tables.recording = recordingOf();
   addCopies(problem);
 }
 

@@ -34,7 +34,7 @@ ProgramValues valuesOf(const Executable &executable,
 // Programs that the search has found.
 //===----------------------------------------------------------------------===//
 
-/// Of a program for the documents of one batch.
+/// The micro-batches and the time of a program for the documents of one batch.
 struct BatchProgram {
   /// Null: the micro-batches are those of the program that it is like.
   std::shared_ptr<const BatchTables> tables;
@@ -63,6 +63,7 @@ public:
 
 private:
   void addCopies(const Problem &problem);
+  int64_t recordingOf() const;
 
   const std::string name;
   const Program values;

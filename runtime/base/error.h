@@ -65,7 +65,7 @@ inline Exit codeOf(const std::exception_ptr &exception) {
   }
 }
 
-/// What people are told about an exception.
+/// The text of an exception, for messages.
 inline std::string reasonOf(const std::exception &exception) {
   if (dynamic_cast<const std::bad_alloc *>(&exception))
     return "out of memory";

@@ -40,7 +40,7 @@ template <typename Real> struct AttentionInputs {
   HeadRows<const Real> q, k, v;
 };
 
-/// What F writes; one logarithm a row.
+/// Results of F; logSumExp has one number a row.
 template <typename Real> struct AttentionOutputs {
   HeadRows<Real> output, logSumExp;
 };

@@ -69,22 +69,25 @@ struct LayerArgs {
   /// The same weights in the layer's dtype, if that is not fp32; null: they
   /// follow `weights`, as layerSizes() counts them.
   const void *weightsInDtype;
-  /// Of custom layers: see rondo_task.
+  /// For custom layers: see rondo_task.
   void *state;
   uint64_t seed;
   int64_t iteration;
   const int64_t *iterationOnDevice;
   void *runningWeights;
-  /// Of a row of documents, in every task, in the device's memory: document k
-  /// has the tokens from documentStarts[k] to documentStarts[k + 1]; there are
-  /// numDocuments + 1 starts. Null: each sample is a document, and a row is
-  /// one.
+  /// If a micro-batch is a row of documents, in every task and in the device's
+  /// memory: document k has the tokens from documentStarts[k] up to
+  /// documentStarts[k + 1], of numDocuments + 1 starts. Null: each sample is a
+  /// document, and a row is one.
   const int32_t *documentStarts;
   int32_t numDocuments;
-  /// Of savedForInputGrad and savedForWeightGrad, what leaves if a part stays:
-  /// offsets with inAway count from there (model/saved_parts.h).
+  /// If a copy moves only some parts of the two saved buffers, the address of
+  /// those parts: offsets with inAway are relative to it (model/saved_parts.h).
   void *awayForInputGrad;
   void *awayForWeightGrad;
+  /// The parts that a custom layer lists, each in memory of its own; null: they
+  /// are in the buffers above.
+  void *const *savedParts;
 };
 
 /// A place in what F saves, as a base and an offset from it.

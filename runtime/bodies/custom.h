@@ -18,6 +18,17 @@ namespace rondo::runtime {
 /// else is done with the layer.
 void checkCustomLayer(const LayerDesc &layer);
 
+struct Executable;
+struct Options;
+
+/// The checks of custom layers, which other programs do not link.
+struct BodyCheck {
+  /// --check-bodies; returns the exit code. Needs no state.
+  int (*run)(const Executable &executable, const Options &options);
+  /// checkCustomLayer().
+  void (*checkLayer)(const LayerDesc &layer);
+};
+
 /// The sizes of a custom layer that are not those that its body needs, and
 /// these; empty: they are.
 std::string wrongSizes(const LayerDesc &layer);
@@ -41,8 +52,8 @@ rondo_function customFunction(const LayerDesc &layer, CustomTask task);
 /// `all` without the tasks that the layer's body may lack and does.
 LayerBody tasksOf(const LayerDesc &layer, const LayerBody &all);
 
-/// What load() of a custom layer's body has made for a rank; unloads it at the
-/// end.
+/// The state that load() of a custom layer's body has made for a rank. The
+/// destructor calls unload().
 class LoadedBody {
 public:
   /// `layer` must outlive it. Throws Error if load() fails.

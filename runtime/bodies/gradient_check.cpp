@@ -88,10 +88,12 @@ private:
   Gradients runAll(float initial);
   /// F, and B in place of I and W.
   Gradients runBackward();
-  /// What I and B get.
+  /// Arguments of I and of B.
   LayerArgs inputGradArgs();
   std::vector<std::vector<float>> inputGradValues() const;
   void checkGuards(const char *task);
+  /// The addresses of a custom layer's parts; null for those that are gone.
+  void *const *partsFor(bool isWeightGrad);
   void fail(const std::string &what) {
     if (result.fault.empty())
       result.fault = what;
@@ -118,7 +120,8 @@ private:
   std::vector<int32_t> starts;
   Buffer weights, gradients, forI, forW, kept, output, outputGrad, workspace,
       backwardWorkspace;
-  std::vector<std::unique_ptr<Buffer>> inputs, inputGrads;
+  std::vector<std::unique_ptr<Buffer>> inputs, inputGrads, parts;
+  std::vector<void *> addresses;
   float loss = 0;
   /// The rounding error of fp32 in what forward() last returned.
   double rounding = 0;
@@ -183,6 +186,9 @@ Probe::Probe(const LayerDesc &layer, const LayerBody &body, uint64_t seed,
                     ? alignedBytes(layer.custom.workspaceBytes)
                     : sizes.workspace),
       backwardWorkspace(alignedBytes(layer.custom.backwardWorkspaceBytes)) {
+  for (int32_t k = 0; k < layer.custom.numParts; ++k)
+    parts.push_back(
+        std::make_unique<Buffer>(alignedBytes(layer.custom.parts[k].bytes)));
   // Initial values, moved away from special ones such as 0 and 1.
   weightValues.resize(weights.size());
   for (const LayerTensor &tensor : layerTensors(layer)) {
@@ -232,6 +238,7 @@ LayerArgs Probe::args() {
   args.savedForInputGrad = forI.get();
   args.savedForWeightGrad = forW.get();
   args.keptForWeightGrad = kept.get();
+  args.savedParts = partsFor(/*isWeightGrad=*/false);
   args.state = state;
   args.seed = seed;
   args.workspace = workspace.get();
@@ -244,8 +251,18 @@ LayerArgs Probe::args() {
   return args;
 }
 
+void *const *Probe::partsFor(bool isWeightGrad) {
+  addresses.clear();
+  for (size_t k = 0; k < parts.size(); ++k) {
+    const bool isGone =
+        isWeightGrad && layer.custom.parts[k].readBy == ReadBy::InputGrad;
+    addresses.push_back(isGone ? nullptr : parts[k]->get());
+  }
+  return addresses.data();
+}
+
 void Probe::checkGuards(const char *task) {
-  auto check = [&](const Buffer &buffer, const char *name) {
+  auto check = [&](const Buffer &buffer, const std::string &name) {
     if (const int64_t place = buffer.writtenPastEnd(); place >= 0)
       fail(std::string(task) + " writes past the end of " + name + ", " +
            std::to_string(buffer.size()) + " numbers: first at element " +
@@ -261,6 +278,9 @@ void Probe::checkGuards(const char *task) {
   check(backwardWorkspace, "the workspace of B");
   for (const auto &grad : inputGrads)
     check(*grad, "an input's gradient");
+  for (size_t k = 0; k < parts.size(); ++k)
+    check(*parts[k],
+          "the saved part '" + std::string(layer.custom.parts[k].name) + "'");
 }
 
 /// Returns the function whose gradients are checked.
@@ -271,6 +291,8 @@ double Probe::forward() {
   forI.poison();
   forW.poison();
   kept.poison();
+  for (const auto &part : parts)
+    part->poison();
   output.poison();
   LayerArgs args = this->args();
   for (size_t k = 0; k < inputs.size(); ++k)
@@ -329,8 +351,26 @@ std::vector<std::vector<float>> Probe::inputGradValues() const {
 Gradients Probe::runAll(float initial) {
   forward();
   LayerArgs forInput = inputGradArgs();
+  // While I runs, what W alone reads may be elsewhere.
+  std::vector<std::vector<float>> away(parts.size());
+  for (size_t k = 0; k < parts.size(); ++k)
+    if (layer.custom.parts[k].readBy == ReadBy::WeightGrad) {
+      away[k] = parts[k]->copy();
+      parts[k]->poison();
+    }
   body.inputGrad(&layer, &forInput);
   checkGuards("I");
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (layer.custom.parts[k].readBy == ReadBy::InputGrad)
+      parts[k]->poison();
+    if (layer.custom.parts[k].readBy != ReadBy::WeightGrad)
+      continue;
+    if (!isPoisoned(*parts[k]))
+      fail("I writes to the saved part '" +
+           std::string(layer.custom.parts[k].name) +
+           "', which W alone reads (read_by)");
+    parts[k]->copyFrom(away[k]);
+  }
   Gradients all;
   all.inputs = inputGradValues();
   outputGrad.poison();
@@ -340,6 +380,7 @@ Gradients Probe::runAll(float initial) {
   gradients.fill(initial);
   LayerArgs forWeights = args();
   forWeights.savedForInputGrad = nullptr;
+  forWeights.savedParts = partsFor(/*isWeightGrad=*/true);
   forWeights.gradients = gradients.get();
   body.weightGrad(&layer, &forWeights);
   checkGuards("W");
@@ -466,12 +507,15 @@ GradientCheck Probe::run() {
 GradientCheck rondo::runtime::checkGradients(const LayerDesc &layer,
                                              const LayerBody &body,
                                              uint64_t seed, void *state) {
-  GradientCheck check = Probe(layer, body, seed, state).run();
+  // Nothing is copied to the host here.
+  LayerDesc alone = layer;
+  alone.offloads = 0;
+  GradientCheck check = Probe(alone, body, seed, state).run();
   if (!check.fault.empty() || !layer.custom.takesDocuments)
     return check;
-  checkTakesDocuments(layer);
+  checkTakesDocuments(alone);
   // The shortest document and the longest.
-  const LayerDesc row = rowOfDocuments(layer, layer.sequence + 1);
+  const LayerDesc row = rowOfDocuments(alone, layer.sequence + 1);
   GradientCheck ofRow = Probe(row, body, seed, state).run();
   if (!ofRow.fault.empty())
     ofRow.fault = "in a row of 2 documents: " + ofRow.fault;

@@ -1,8 +1,8 @@
 //===- norm.h - Normalisation of layers -------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// By mean and variance: y = gain * normal + bias with normal = (x - mean) *
-// scale and scale = 1 / sqrt(variance + 1e-5), row by row.
+// LayerNorm: y = gain * normal + bias with normal = (x - mean) * scale and
+// scale = 1 / sqrt(variance + 1e-5), row by row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +36,7 @@ template <typename Real>
 void normWeightGrad(int64_t columns, const Real *grads, Real *gainGrad,
                     Real *biasGrad);
 
-// By the root mean square: y = gain * normal with normal = x * scale and
+// RMSNorm: y = gain * normal with normal = x * scale and
 // scale = 1 / sqrt(mean of x^2 + epsilon), row by row.
 
 /// Writes normal [rows, columns] and scale [rows].

@@ -92,6 +92,28 @@ typedef struct rondo_layer {
   int64_t tokens;
 } rondo_layer;
 
+/* The tasks that read a part of what F saves. It is kept until the last of them
+ * ends. */
+enum {
+  RONDO_READ_BY_BOTH = 0,
+  RONDO_READ_BY_INPUT_GRAD = 1,
+  /* I neither reads nor writes it. */
+  RONDO_READ_BY_WEIGHT_GRAD = 2
+};
+
+/* A layer has no more named parts of what F saves. */
+#define RONDO_MAX_SAVED 32
+
+/* A named part of what F saves: part<...> in the layer's `saved`. A plan may
+ * let each of them leave for the host. */
+typedef struct rondo_saved {
+  /* Lives as long as the program. */
+  const char *name;
+  int64_t bytes;
+  /* RONDO_READ_BY_... */
+  int32_t read_by;
+} rondo_saved;
+
 /* Bytes of a layer's buffers; its declaration must state the same. Weights are
  * the same for any number of samples; the others are for layer->batch of them.
  * Of a body that takes documents, the others are in proportion to
@@ -112,6 +134,10 @@ typedef struct rondo_sizes {
   /* Bytes at the end of the weights that are not trained; the rest is a
    * multiple of 64. Gradients and moments are as large as the rest. */
   int64_t frozen_weight_bytes;
+  /* Named parts of what F saves, in the order of rondo_task::saved. With them
+   * saved_for_input_grad_bytes and saved_for_weight_grad_bytes stay 0. */
+  int32_t num_saved;
+  rondo_saved saved[RONDO_MAX_SAVED];
 } rondo_sizes;
 
 /* How a tensor's initial values are drawn; they depend only on the seed and the
@@ -176,6 +202,9 @@ typedef struct rondo_tensor {
  *   saved_for_input_grad   from the start of F to the end of I
  *   saved_for_weight_grad  from the start of F to the end of W; I may replace
  *                          parts of it by what W needs
+ *   saved                  each part from the start of F to the end of its last
+ *                          reader; I may replace parts that both read by what W
+ *                          needs
  *   kept_for_weight_grad   from the start of I to the end of W; in B, a part of
  *                          the workspace
  *   inputs, data, streams,
@@ -233,6 +262,10 @@ typedef struct rondo_task {
    * starts. Null: each sample is one document. */
   const int32_t *document_starts;
   int32_t num_documents;
+  /* The parts that rondo_sizes::saved lists, in the same order; those that the
+   * task does not read may be null. With named parts, saved_for_input_grad and
+   * saved_for_weight_grad are null. */
+  void *const *saved;
 } rondo_task;
 
 /* Returns null; or what went wrong, in words that follow "layer 'x': F of

@@ -13,34 +13,6 @@ using rondo::Packing;
 using rondo::packLongestFirst;
 using namespace rondo::runtime;
 
-int64_t PackedBatch::tokens(int32_t microbatch) const {
-  int64_t sum = 0;
-  for (const PackedDocument &document : rows[microbatch])
-    sum += document.tokens;
-  return sum;
-}
-
-int64_t PackedBatch::tokens() const {
-  int64_t sum = 0;
-  for (size_t i = 0; i < rows.size(); ++i)
-    sum += tokens(static_cast<int32_t>(i));
-  return sum;
-}
-
-int64_t PackedBatch::pairs(int32_t microbatch) const {
-  int64_t sum = 0;
-  for (const PackedDocument &document : rows[microbatch])
-    sum += int64_t(document.tokens) * document.tokens;
-  return sum;
-}
-
-std::vector<int32_t> PackedBatch::starts(int32_t microbatch) const {
-  std::vector<int32_t> starts = {0};
-  for (const PackedDocument &document : rows[microbatch])
-    starts.push_back(starts.back() + document.tokens);
-  return starts;
-}
-
 PackedBatch
 rondo::runtime::packDocuments(const std::vector<PackedDocument> &drawn,
                               const PackingLimits &limits) {

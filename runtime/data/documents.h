@@ -39,14 +39,6 @@ struct PackedDocument {
 /// The documents of each micro-batch; none is without documents.
 struct PackedBatch {
   std::vector<std::vector<PackedDocument>> rows;
-
-  int64_t tokens(int32_t microbatch) const;
-  /// Sum of the squared lengths of the documents: the work of attention.
-  int64_t pairs(int32_t microbatch) const;
-  /// LayerArgs::documentStarts: one more than there are documents.
-  std::vector<int32_t> starts(int32_t microbatch) const;
-  /// The tokens of all micro-batches.
-  int64_t tokens() const;
 };
 
 /// Packs documents in the order in which they were drawn, at least as many as

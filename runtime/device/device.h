@@ -69,13 +69,6 @@ public:
   /// enough.
   virtual std::unique_ptr<Arena> makeHostArena(int64_t bytes);
 
-  /// Constants of the host where the device's tasks can read them. They stay
-  /// there as long as the device, since recorded graphs have the address.
-  virtual std::shared_ptr<const int32_t> toDevice(const int32_t *numbers,
-                                                  int64_t /*count*/) {
-    return {std::shared_ptr<void>(), numbers};
-  }
-
   /// The computation of a layer of this kind and dtype.
   virtual const LayerBody &body(const LayerDesc &layer) const = 0;
   /// Makes ready what a layer's tasks would make at their first run, if that

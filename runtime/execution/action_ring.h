@@ -128,7 +128,7 @@ private:
   alignas(64) std::atomic<uint64_t> count{0};
   uint64_t programPlace = 0;
   int64_t runBefore = 0;
-  /// Those that ran.
+  /// The programs that ran.
   std::vector<Program> programs;
 };
 

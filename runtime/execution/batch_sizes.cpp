@@ -24,9 +24,16 @@ BatchSizes::BatchSizes(State &state, const ProgramDesc &program)
     }
     state.loadBodies(replicas, bodies);
   }
-  state.batches[&tables] = &sizes;
 }
 
-BatchSizes::~BatchSizes() { state.batches.erase(&tables); }
+void BatchSizes::attach() {
+  state.batches[&tables] = &sizes;
+  isAttached = true;
+}
+
+BatchSizes::~BatchSizes() {
+  if (isAttached)
+    state.batches.erase(&tables);
+}
 
 } // namespace rondo::runtime

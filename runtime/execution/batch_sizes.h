@@ -12,19 +12,25 @@
 namespace rondo::runtime {
 
 /// The replicas of a state with the sizes of the micro-batches of a program
-/// that was made during the run. The state finds them while the object exists.
+/// that was made during the run.
 class BatchSizes {
 public:
   /// At most one for the program's tables, which must outlive it, as the state
-  /// must. Throws Error if the tables are invalid.
+  /// must. Throws Error if the tables are invalid. On any thread, unless layers
+  /// are custom.
   BatchSizes(State &state, const ProgramDesc &program);
   BatchSizes(const BatchSizes &) = delete;
   BatchSizes &operator=(const BatchSizes &) = delete;
   ~BatchSizes();
 
+  /// The state finds them from now on, as long as the object exists. On the
+  /// thread that runs the programs.
+  void attach();
+
 private:
   State &state;
   const UnevenDesc &tables;
+  bool isAttached = false;
   std::vector<std::vector<ReplicaBinding>> sizes;
   std::vector<std::unique_ptr<LoadedBody>> bodies;
 };

@@ -54,7 +54,7 @@ public:
 
 /// Entry points of the part that programs with copies link.
 struct CopySupport {
-  /// What the copies of all ranks of a program in this process have in common:
+  /// Makes the runner for the copies of all ranks of a program in this process:
   /// `links` imposes the times of the plan's host links, `turns` keeps the
   /// schedule's orders of copies over links that ranks share; either may be
   /// null.

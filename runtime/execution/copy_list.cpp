@@ -45,7 +45,11 @@ void CopyList::addCopy(const CopyDesc &desc, const Messages &messages) {
   copy.isSave = desc.kind == ActionKind::Save;
   copy.turn = desc.turn;
   copy.node = nodeOf(desc.kind, desc.replica, desc.microbatch);
-  const ShareDesc &share = context.program.shares[desc.replica];
+  const ProgramDesc &program = context.program;
+  const ShareDesc *shares = program.shares;
+  if (program.uneven)
+    shares = program.uneven->sizes[sizeOf(program, desc.microbatch)].shares;
+  const ShareDesc &share = shares[desc.replica];
   auto at = [&](Buffer buffer) {
     return messages.place(desc.replica, buffer).at(desc.microbatch);
   };

@@ -57,7 +57,7 @@ Fault rondo::runtime::parseFault(const std::string &text) {
   return fault;
 }
 
-/// Those that have a peer by an address of the internet.
+/// Shuts the sockets whose peer has an address of the internet.
 static void shutSockets() {
   constexpr int maxDescriptors = 4096;
   for (int descriptor = 3; descriptor < maxDescriptors; ++descriptor) {

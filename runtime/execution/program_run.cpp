@@ -259,8 +259,10 @@ void ProgramRun::iterate(Team &team, const Span &span,
     memoryNumber = ++memories;
   // What the addresses of a run's work depend on.
   constexpr int64_t mostIterations = int64_t(1) << 32;
+  const uint64_t memory = memoryNumber * mostIterations + span.iterations;
   for (int32_t r : held)
-    ranks[r]->setVariant(memoryNumber * mostIterations + span.iterations);
+    ranks[r]->setVariant(
+        static_cast<int64_t>(static_cast<uint64_t>(desc.recording) + memory));
   Watchdog watchdog(*this);
   Team::Watch watch;
   watch.stopAll = [&](int32_t thread, const std::exception_ptr &why) {
@@ -318,7 +320,7 @@ const ProgramDesc &rondo::runtime::findProgram(const Executable &executable,
   return find(executable, kind, [](const ProgramDesc &) { return true; });
 }
 
-/// Of two programs with as many micro-batches.
+/// Whether two programs with equally many micro-batches add in one order.
 static bool addInOneOrder(const ProgramDesc &one, const ProgramDesc &other) {
   if (!one.sumOrder || !other.sumOrder)
     return one.sumOrder == other.sumOrder;
@@ -326,7 +328,7 @@ static bool addInOneOrder(const ProgramDesc &one, const ProgramDesc &other) {
                     other.sumOrder);
 }
 
-/// What I reads depends on what of a layer may leave until W.
+/// Equal parts leave until W. The buffers that I reads depend on them.
 static bool leaveAlike(const Executable &executable, const ProgramDesc &one,
                        const ProgramDesc &other) {
   return std::equal(one.layers, one.layers + executable.numLayers, other.layers,

@@ -25,9 +25,7 @@ RunningRank::RunningRank(const RankContext &context,
       messages(context, *this), copies(context, messages, links, turns),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
-  for (int32_t i = 0; i < program.microbatches; ++i)
-    if (const DocumentsDesc *row = documentsOf(program, i))
-      documentStarts.push_back(device.toDevice(row->starts, row->count + 1));
+  placeDocuments();
   for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
     if (program.rankOfReplica[h] == me)
       addReplica(h);
@@ -38,6 +36,22 @@ RunningRank::RunningRank(const RankContext &context,
       if (shard->isOfGroup(*other))
         group.push_back(other);
     shard->setGroup(group);
+  }
+}
+
+/// The starts of a micro-batch follow those of the one before.
+void RunningRank::placeDocuments() {
+  const Arena *memory = state.documentStarts(me);
+  for (int32_t i = 0; documentsOf(program, 0) && i < program.microbatches;
+       ++i) {
+    const DocumentsDesc &row = *documentsOf(program, i);
+    documentStarts.push_back(
+        memory ? reinterpret_cast<const int32_t *>(memory->base()) +
+                     writtenStarts.size()
+               : row.starts);
+    if (memory)
+      writtenStarts.insert(writtenStarts.end(), row.starts,
+                           row.starts + row.count + 1);
   }
 }
 
@@ -133,6 +147,11 @@ bool RunningRank::begin(const Span &next) {
   beginRun(span);
   overlap = span.emulation.overlap ? span.emulation.overlap : program.overlap;
   collectives.beginRun(span);
+  if (!writtenStarts.empty()) {
+    Arena &memory = *state.documentStarts(me);
+    memory.write(memory.base(), writtenStarts.data(),
+                 static_cast<int64_t>(sizeof(int32_t) * writtenStarts.size()));
+  }
   bool isElsewhere = false;
   for (size_t h = 0; h < replicas.size(); ++h) {
     if (!replicas[h].binding)
@@ -245,12 +264,12 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
     return;
   LocalReplica &replica = local(h, microbatch);
   Action action(*this, ActionKind::Forward, h, microbatch);
-  messages.acquire(replica.place(Buffer::Output), microbatch, action);
-  messages.acquire(replica.place(Buffer::SavedForInputGrad), microbatch,
-                   action);
-  messages.acquire(replica.place(Buffer::SavedForWeightGrad), microbatch,
-                   action);
-  messages.acquire(replica.place(Buffer::Checkpoints), microbatch, action);
+  // Without copies, what could be copied may share slots with messages.
+  for (Buffer buffer :
+       {Buffer::Output, Buffer::SavedForInputGrad, Buffer::SavedForWeightGrad,
+        Buffer::Checkpoints, Buffer::OffloadedForInputGrad,
+        Buffer::OffloadedForWeightGrad})
+    messages.acquire(replica.place(buffer), microbatch, action);
   messages.await(replica.tensors->inputs, microbatch, action);
   char *data = replica.place(Buffer::Data).at(microbatch);
   if (data && span.writeData)
@@ -277,7 +296,7 @@ void RunningRank::forward(int64_t h, int64_t microbatch) {
       saved.setForWeightGrad(layer, args);
     }
     // The layer before the one with which R begins writes the checkpoint.
-    // Those of a stage are a copy of its inputs, whose buffers end with F.
+    // A stage's checkpoints are a copy of its inputs, whose buffers end with F.
     char *checkpoint = checkpoints + layer.checkpointOffset;
     for (int32_t k = 0;
          layer.checkpointOffset >= 0 && k < layer.desc->numInputs;

@@ -151,7 +151,7 @@ private:
   struct Saved {
     const LocalReplica &replica;
     int64_t microbatch;
-    /// What may be copied to the host is where LOAD puts it.
+    /// Whether the parts that may leave are where LOAD puts them.
     bool isLoaded = false;
 
     /// Null if the replica has no such buffer.
@@ -187,12 +187,12 @@ private:
         args.savedForWeightGrad =
             at(Buffer::RecomputedForWeightGrad, layer.savedForWeightGradOffset);
     }
-    /// Those of a stage leave or stay.
+    /// Checkpoints of the replica, which all stay or all may leave.
     char *checkpoints() const {
       char *staying = at(Buffer::Checkpoints);
       return staying ? staying : away();
     }
-    /// What I leaves for W.
+    /// Memory of a layer that I leaves for W.
     char *keptByInputGrad(const LayerBinding &layer) const {
       return at(Buffer::KeptForWeightGrad, layer.keptForWeightGradOffset);
     }
@@ -211,6 +211,7 @@ private:
   /// Calls the program's function, and waits for its sends.
   void act();
   void addReplica(int32_t replica);
+  void placeDocuments();
   void makeCalls(LocalReplica &replica, SizedCalls &sized) const;
   SizedCalls &sizedOf(LocalReplica &replica, int64_t microbatch) const {
     return replica.sizes[sizeOf(program, microbatch)];
@@ -228,7 +229,7 @@ private:
   void setTime(const LocalReplica &replica, LayerArgs &args,
                int64_t microbatch) const {
     if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
-      args.documentStarts = documentStarts[microbatch].get();
+      args.documentStarts = documentStarts[microbatch];
       args.numDocuments = documents->count;
       args.lossScale = documents->lossShare;
     }
@@ -319,9 +320,11 @@ private:
   Span span;
   /// The tables of the program or of the pipeline that it emulates; null: none.
   const OverlapDesc *overlap = nullptr;
-  /// Indexed by micro-batch: the starts of its documents in the device's
-  /// memory.
-  std::vector<std::shared_ptr<const int32_t>> documentStarts;
+  /// Indexed by micro-batch: the starts of its documents where the device reads
+  /// them.
+  std::vector<const int32_t *> documentStarts;
+  /// All of them, for State::documentStarts(); empty: they are there.
+  std::vector<int32_t> writtenStarts;
   /// Memory in which a reference moves weights back.
   std::unique_ptr<Arena> movedWeights;
   int64_t variant = 0;

@@ -51,7 +51,7 @@ struct TraceEvent {
   /// The iteration of the training, from 1.
   int64_t iteration;
   int64_t startNs, endNs;
-  /// Of the message; set when a run's events are collected.
+  /// Bytes of the message, set when a run's events are collected.
   int64_t bytes = 0;
 };
 

@@ -69,8 +69,8 @@ public:
   void readEnd(int64_t step) { device.writeTime(&stepAt(step).endTime); }
 
 private:
-  /// Of a step and a header; numbers of the iteration and its time are in the
-  /// first.
+  /// Control of a step, then a header; numbers and time of the iteration are in
+  /// the former.
   struct Step {
     StepControl control;
     int64_t before;

@@ -19,7 +19,7 @@ class WeightHistory;
 /// pipeline steps.
 struct Emulation {
   const ProgramDesc *pipeline = nullptr;
-  /// Those tables.
+  /// Tables of the pipeline's overlapping iterations.
   const OverlapDesc *overlap = nullptr;
   /// The iteration that the reference runs, from 0 in the pipeline's run.
   int64_t iteration = 0;
@@ -33,7 +33,7 @@ struct Span {
   /// Iterations of the training before the first one. The rest is for steps of
   /// overlapping iterations; others read their rate in the control memory.
   int64_t before = 0;
-  /// Of the training.
+  /// Seed of the training.
   uint64_t seed = 0;
   LearningRateSchedule rates;
   /// Writes a replica's samples of a micro-batch, numbered through the run, to

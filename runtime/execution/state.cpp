@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/tensors.h"
+#include "runtime/model/documents.h"
 
 #include <algorithm>
 #include <map>
@@ -23,8 +24,7 @@ State::State(const Executable &executable, const World &world,
     if (exe.replicas[h].index == 0)
       owners.push_back(h);
   for (int32_t l = 0; l < exe.numLayers; ++l)
-    if (exe.layers[l].kind == LayerKind::Custom)
-      checkCustomLayer(exe.layers[l]);
+    checkCustom(exe.layers[l]);
   checkTensorNames();
   checkRunningTensors();
   // A program for each micro-batch size.
@@ -71,6 +71,10 @@ State::State(const Executable &executable, const World &world,
     onRanks([&](int32_t r) {
       arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
     });
+  startsMemory.resize(exe.numRanks);
+  for (int32_t r = 0; r < exe.numRanks; ++r)
+    if (world.holds(r))
+      startsMemory[r] = makeStartsMemory(*devices[r]);
   hostArenas.resize(exe.hostArenaBytes ? exe.numRanks : 0);
   for (int32_t r = 0; r < static_cast<int32_t>(hostArenas.size()); ++r)
     if (world.holds(r))
@@ -516,20 +520,67 @@ void State::loadBodies(std::vector<ReplicaBinding> &replicas,
   }
 }
 
+/// Whether the rank's arena may have any content now. `rowTokens`: of the
+/// micro-batch; 0: as many as the layers have.
+bool State::prepare(const ReplicaBinding &binding, int64_t rowTokens) {
+  const int32_t rank = binding.replica->rank;
+  bool isUsed = false;
+  for (const LayerBinding &layer : binding.layers) {
+    const LayerDesc desc =
+        rowTokens > 0
+            ? rowOfDocuments(*layer.desc, static_cast<int32_t>(rowTokens))
+            : *layer.desc;
+    isUsed |= devices[rank]->prepare(desc, layer.state, *arenas[rank]);
+  }
+  return isUsed;
+}
+
 void State::prepareDevices() {
   std::vector<bool> isUsed(arenas.size());
+  const UnevenDesc *uneven = exe.programs[0].uneven;
+  const BatchLimitsDesc *limits = uneven ? uneven->limits : nullptr;
   for (const std::vector<ReplicaBinding> &size : bindings)
     for (const ReplicaBinding &binding : size) {
       const int32_t rank = binding.replica->rank;
       if (!processes.holds(rank))
         continue;
-      for (const LayerBinding &layer : binding.layers)
-        if (devices[rank]->prepare(*layer.desc, layer.state, *arenas[rank]))
+      if (prepare(binding))
+        isUsed[rank] = true;
+      // Rows of later batches, which the grid makes few.
+      const int64_t grid =
+          limits ? rowGrid(binding.layers[0].desc->target, limits->rowTokens,
+                           limits->documentTokens)
+                 : 1;
+      for (int64_t tokens = grid; grid > 1 && tokens < limits->rowTokens;
+           tokens += grid)
+        if (prepare(binding, tokens))
           isUsed[rank] = true;
     }
   for (size_t rank = 0; rank < arenas.size(); ++rank)
     if (isUsed[rank])
       arenas[rank]->fill(arenas[rank]->base(), 0, arenas[rank]->bytes());
+}
+
+/// Numbers that say where the documents of an iteration begin, at most.
+static int64_t numStarts(const ProgramDesc &program) {
+  if (program.uneven && program.uneven->limits) {
+    // A token is the shortest document.
+    const BatchLimitsDesc &limits = *program.uneven->limits;
+    return limits.microbatches * (limits.rowTokens + 1);
+  }
+  int64_t count = 0;
+  for (int32_t i = 0; documentsOf(program, 0) && i < program.microbatches; ++i)
+    count += documentsOf(program, i)->count + 1;
+  return count;
+}
+
+std::unique_ptr<Arena> State::makeStartsMemory(Device &device) const {
+  int64_t most = 0;
+  for (int32_t p = 0; p < exe.numPrograms; ++p)
+    most = std::max(most, numStarts(exe.programs[p]));
+  if (!device.enqueues() || most == 0)
+    return nullptr;
+  return device.makeArena(most * int64_t(sizeof(int32_t)));
 }
 
 int64_t State::allocatedBytes() const {

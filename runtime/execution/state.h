@@ -80,7 +80,7 @@ struct ReplicaBinding {
   /// Indices into State::tensors: [firstTensor, lastTensor).
   int32_t firstTensor = 0, lastTensor = 0;
 
-  /// Those of the same replica for another size of micro-batches.
+  /// Takes the tensors of the same replica for another size of micro-batches.
   void takeTensors(const ReplicaBinding &other) {
     optimized = other.optimized;
     firstTensor = other.firstTensor;
@@ -176,6 +176,11 @@ public:
     return arena.base() + pool.offset + slot * pool.slotBytes;
   }
   Arena &arena(int32_t rank) { return *arenas[rank]; }
+  /// Memory of a device for the starts of all documents of an iteration,
+  /// outside of its arena; null: its tasks read them in the host's, or have
+  /// none. At one address for all programs and batches, since recorded
+  /// iterations read it.
+  Arena *documentStarts(int32_t rank) { return startsMemory[rank].get(); }
   Device &device(int32_t rank) { return *devices[rank]; }
   /// Copies between the host and a replica's buffers.
   void read(int32_t replica, void *host, const void *device,
@@ -224,7 +229,7 @@ public:
   /// micro-batch in memory of their own, outside the arena. Call it before
   /// programs are made; replicas of other processes get none.
   void keepLogits(int32_t replica);
-  /// Those of `count` tokens of the replica's first sample, from token `first`
+  /// Logits of `count` tokens of the replica's first sample, from token `first`
   /// on, one row of the vocabulary's size after another. Held by this process.
   std::vector<float> readLogits(int32_t replica, int64_t first,
                                 int64_t count) const;
@@ -240,6 +245,8 @@ private:
   void checkShares(const ProgramDesc &program) const;
   /// Custom layers for other numbers of samples than exe.layers have.
   void checkOtherSizes(const ProgramDesc &program) const;
+  /// checkCustomLayer() if the layer is custom.
+  void checkCustom(const LayerDesc &layer) const;
   void checkTensorNames() const;
   void checkRunningTensors() const;
   void checkEdges(const ProgramDesc &program) const;
@@ -256,6 +263,9 @@ private:
   /// Lets devices prepare the layers of each rank, in all sizes, while arenas
   /// have no content; they are zero again afterwards.
   void prepareDevices();
+  bool prepare(const ReplicaBinding &replica, int64_t rowTokens = 0);
+  /// Null: no program needs it, or the device reads the host's memory.
+  std::unique_ptr<Arena> makeStartsMemory(Device &device) const;
   void moveTensors(int32_t replica, int64_t version);
 
   const Executable &exe;
@@ -267,6 +277,8 @@ private:
   /// Indexed by rank: its arena on the host; empty if no program copies.
   std::vector<std::unique_ptr<Arena>> hostArenas;
   bool poisoned = false;
+  /// Indexed by rank.
+  std::vector<std::unique_ptr<Arena>> startsMemory;
   /// Indexed by replica and place.
   std::vector<std::vector<std::unique_ptr<Arena>>> lateParts;
   /// Indexed by replica, null without keepLogits().
@@ -275,7 +287,7 @@ private:
   /// its size or, if its micro-batches differ, of each of theirs.
   std::vector<std::vector<ReplicaBinding>> bindings;
   std::vector<std::unique_ptr<LoadedBody>> loadedBodies;
-  /// Of BatchSizes, by their tables.
+  /// [tables]: the bindings of BatchSizes.
   std::map<const UnevenDesc *, const std::vector<std::vector<ReplicaBinding>> *>
       batches;
   std::vector<std::vector<int32_t>> sizesOf;

@@ -242,9 +242,18 @@ void State::checkOtherSizes(const ProgramDesc &program) const {
         program.shares[h].samples == samplesOf(program))
       continue;
     for (const LayerDesc &layer : layersOf(exe, program, h))
-      if (layer.kind == LayerKind::Custom)
-        checkCustomLayer(layer);
+      checkCustom(layer);
   }
+}
+
+void State::checkCustom(const LayerDesc &layer) const {
+  if (layer.kind != LayerKind::Custom)
+    return;
+  if (!exe.extras.bodyCheck)
+    throw Error("layer '" + std::string(layer.name) +
+                "' is custom, but the program does not name `bodyCheck`, "
+                "which checks it: compile it again");
+  exe.extras.bodyCheck->checkLayer(layer);
 }
 
 void State::checkEdges(const ProgramDesc &program) const {

@@ -59,7 +59,7 @@ private:
   int32_t count = 0, running = 0;
   bool isStopping = false;
   std::exception_ptr failure;
-  /// Whose it is; -1: look()'s.
+  /// The thread that failed; -1: look().
   int32_t failed = -1;
   std::vector<std::unique_ptr<ThreadPool>> pools;
   std::vector<std::thread> threads;

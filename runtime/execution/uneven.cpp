@@ -51,6 +51,8 @@ static bool areRowOf(const LayerDesc &layer, const DocumentsDesc &row) {
   for (int32_t d = 0; areRow && d < row.count; ++d) {
     const int32_t tokens = row.starts[d + 1] - row.starts[d];
     areRow = tokens > 0 && (layer.sequence == 0 || tokens <= layer.sequence);
+    if (row.padding != 0 && d + 1 == row.count)
+      areRow &= tokens == row.padding;
   }
   return areRow;
 }
@@ -60,9 +62,8 @@ void checkUneven(const Executable &exe, const ProgramDesc &program) {
   auto fail = [&](const std::string &what) {
     throw Error("program '" + std::string(program.name) + "': " + what);
   };
-  if (program.overlap || program.copies)
-    fail("its micro-batches differ, so its iterations do not overlap, and it "
-         "copies nothing to the host");
+  if (program.overlap)
+    fail("its micro-batches differ, so its iterations do not overlap");
   for (int32_t i = 0; i < program.microbatches; ++i)
     if (uneven.sizeOf[i] < 0 || uneven.sizeOf[i] >= uneven.numSizes)
       fail("micro-batch " + std::to_string(i) + " has size " +

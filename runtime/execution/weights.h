@@ -65,7 +65,7 @@ public:
   void addSum(const double *sum) {
     device.copy(sumOf(numSums++), sum, sizeof *sum);
   }
-  /// That of an iteration which a step clips by, in the device's memory.
+  /// The sum of an iteration which a step clips by, in the device's memory.
   const double *sum(int64_t iteration) const { return sumOf(iteration); }
 
 private:
@@ -85,13 +85,13 @@ private:
   }
 
   State &state;
-  /// Of the rank that runs the reference.
+  /// Device of the rank that runs the reference.
   Device &device;
   std::vector<Replica> replicas;
   double *sumOf(int64_t iteration) const {
     return reinterpret_cast<double *>(sums->base()) + iteration % mostSums;
   }
-  /// Of the last iterations.
+  /// Sums of the last `mostSums` iterations.
   std::unique_ptr<Arena> sums;
   const int64_t mostSums;
   int64_t numSums = 0;

@@ -60,13 +60,37 @@ inline LayerDesc rowOfDocuments(const LayerDesc &layer, int32_t tokens) {
   custom.backwardWorkspaceBytes = part(custom.backwardWorkspaceBytes);
   for (int32_t k = 0; k < layer.numInputs; ++k)
     custom.inputWithoutGradBytes[k] = part(custom.inputWithoutGradBytes[k]);
+  for (int32_t k = 0; k < custom.numParts; ++k)
+    custom.parts[k].bytes = part(custom.parts[k].bytes);
   custom.flops = {part(custom.flops.forward), part(custom.flops.inputGrad),
                   part(custom.flops.weightGrad)};
   return row;
 }
 
-/// LayerArgs::lossScale of a row of `tokens` in a batch of `all`. A head
-/// divides by the tokens of its row, each of which has a target, so that the
+/// The target of a padding token: it has no loss, and its gradient is 0.
+inline constexpr int32_t noTarget = -1;
+
+/// Rows of drawn documents have a multiple of this many tokens, or the most
+/// that the limits of their program allow. On GPUs a library chooses an
+/// algorithm for each number of rows of a product, so a program has at most 64
+/// of them; a row gets padding, a document after the others. CPUs need none.
+constexpr int64_t rowGrid(Target target, int64_t mostTokens,
+                          int64_t documentTokens) {
+  constexpr int64_t maxSizes = 64, tokensAtOnce = 8;
+  if (target == Target::Cpu)
+    return 1;
+  const int64_t grid = (mostTokens + maxSizes * tokensAtOnce - 1) /
+                       (maxSizes * tokensAtOnce) * tokensAtOnce;
+  // Padding is one document.
+  return grid < documentTokens ? grid : documentTokens;
+}
+constexpr int64_t paddedRow(int64_t tokens, int64_t grid, int64_t mostTokens) {
+  const int64_t padded = (tokens + grid - 1) / grid * grid;
+  return padded < mostTokens ? padded : mostTokens;
+}
+
+/// LayerArgs::lossScale of a row of `tokens`, padding included, in a batch of
+/// `all` without padding. A head divides by the tokens of its row, so that the
 /// losses of the rows times their shares add up to the mean of the batch. Equal
 /// rows have the share 1 / micro-batches, with the same bits.
 constexpr double rowShare(int64_t tokens, int64_t all) {

@@ -20,7 +20,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 17
+#define RONDO_TABLES_VERSION 18
 
 namespace rondo {
 struct AffineCost;
@@ -229,7 +229,7 @@ struct VersionDesc {
   /// changes (Buffer::WeightChanges); and so are those of R.
   bool extrapolates, recomputesExtrapolated;
 
-  /// Those of tasks of a kind.
+  /// Delays of tasks of a kind.
   const int16_t *delaysOf(ActionKind kind) const {
     return kind == ActionKind::Forward     ? forward
            : kind == ActionKind::Recompute ? recompute
@@ -286,6 +286,9 @@ struct DocumentsDesc {
   int32_t count;
   const int32_t *starts;
   double lossShare;
+  /// Tokens of the last document if it is padding: its tokens have no target
+  /// (noTarget). 0: it is a document like the others.
+  int32_t padding = 0;
 };
 
 /// Limits of the batches of a program that draws documents and finds a schedule
@@ -356,7 +359,7 @@ struct ProgramDesc {
   /// reference (bit-equal to it), by index or as the schedule lists it; false
   /// for the order in which tasks run.
   bool accumulatesInIndexOrder;
-  /// Those of the executable, sized for this program's micro-batches. State has
+  /// The executable's layers, sized for this program's micro-batches. State has
   /// the same size and ranks in all programs.
   const LayerDesc *layers;
   /// One entry per replica.
@@ -405,6 +408,10 @@ struct ProgramDesc {
   /// A permutation of the micro-batches: the order in which gradients of a
   /// weight are added. Null: by index, if accumulatesInIndexOrder.
   const int32_t *sumOrder = nullptr;
+  /// Programs that are found during a run have the id of a compiled one. Only
+  /// those with one number here have the same work at the same addresses, so
+  /// that a device may repeat what it has recorded. 0: that of the compiler.
+  int64_t recording = 0;
 };
 
 /// The size of a micro-batch, an index into UnevenDesc::sizes; 0 if all are
@@ -544,7 +551,7 @@ struct Executable {
   const ProgramDesc *programs;
   /// Null: the CPU, with all ranks in one process.
   const Backend *backend = nullptr;
-  /// Those that carry messages of a pipeline, as the plan assumed them.
+  /// The links that carry messages of a pipeline, as the plan assumed them.
   int32_t numLinks = 0;
   const LinkDesc *links = nullptr;
   /// Moments of each weight that arenas have room for: what the optimizer that

@@ -57,8 +57,8 @@ struct StreamDesc {
   int64_t ignored;
 };
 
-/// No layer has more tensors, and without a stated number none has more than
-/// the second.
+/// Maximum number of a layer's tensors, and of those of a layer that does not
+/// state it.
 inline constexpr int32_t maxLayerTensors = 1 << 16, maxUnstatedTensors = 16;
 
 /// Floating-point operations of a layer's tasks on one micro-batch. Zero for
@@ -67,8 +67,23 @@ struct LayerFlops {
   int64_t forward, inputGrad, weightGrad;
 };
 
-/// A custom layer states its sizes for no more numbers of samples.
-inline constexpr int32_t maxLayerSizes = 16;
+/// A custom layer states its sizes for no more numbers of samples, and has no
+/// more named parts of what F saves.
+inline constexpr int32_t maxLayerSizes = 16, maxLayerParts = 32;
+
+/// The tasks that read a part of what F saves.
+enum class ReadBy : uint8_t { Both, InputGrad, WeightGrad };
+
+/// A named part of what F of a custom layer saves.
+struct SavedPart {
+  const char *name;
+  ReadBy readBy;
+  int64_t bytes;
+  /// Bytes for each of CustomDesc::sizes; one number for all if `numBytes`
+  /// is 1.
+  int32_t numBytes;
+  const int64_t *bytesBySize;
+};
 
 /// Bytes and operations of a custom layer for micro-batches of `samples`
 /// samples.
@@ -89,7 +104,7 @@ struct CustomDesc {
   int32_t numParameters;
   const int64_t *parameters;
   int64_t workspaceBytes;
-  /// Of a body's B, which computes I and W at once.
+  /// Workspace of a body's B, which computes I and W at once.
   int64_t backwardWorkspaceBytes;
   LayerData data;
   bool hasLoss;
@@ -104,8 +119,8 @@ struct CustomDesc {
   int64_t frozenBytes;
   int32_t numStreams;
   StreamDesc streams[maxLayerStreams];
-  /// Of micro-batches, and of replicas that divide them; none: only those that
-  /// the layer has now are known.
+  /// Sizes for other numbers of samples, which micro-batches or the replicas
+  /// that divide one may have; without any, only the present one is allowed.
   int32_t numSizes;
   CustomSizes sizes[maxLayerSizes];
   /// The first of the layer's samples in the micro-batch.
@@ -113,6 +128,9 @@ struct CustomDesc {
   /// Whether its body takes rows of documents. All sizes but those of the
   /// weights are then in proportion to the tokens.
   bool takesDocuments = false;
+  /// Parts of what F saves; none: it has two, one for I and one for W.
+  int32_t numParts = 0;
+  SavedPart parts[maxLayerParts] = {};
 };
 
 /// Slower rotations for positions beyond those of the first training, as
@@ -170,11 +188,11 @@ struct LayerDesc {
   DType dtype = DType::Fp32;
   CustomDesc custom = {};
   LlamaDesc llama = {};
-  /// Of synthetic and custom layers: what I leaves for W.
+  /// Bytes that I leaves for W; synthetic and custom layers only.
   int64_t inputGradKeepsBytes = 0;
   /// The parts of what F saves that copies may move to the host
   /// (model/saved_parts.h).
-  uint32_t offloads = 0;
+  uint64_t offloads = 0;
   /// Tokens of a micro-batch that is one row of documents, each of at most
   /// `sequence` tokens (model/documents.h). 0: it has `batch` samples of
   /// `sequence` tokens.
@@ -203,7 +221,7 @@ struct LayerSizes {
   /// Staged data of one micro-batch: tokens for an embedding, targets for a
   /// head, streams one after another.
   int64_t data;
-  /// Of savedForInputGrad and savedForWeightGrad, what copies may take.
+  /// Bytes of these two buffers that copies may move to the host.
   int64_t awayForInputGrad, awayForWeightGrad;
 };
 

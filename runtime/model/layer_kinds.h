@@ -44,8 +44,8 @@ constexpr int64_t rowElements(const StreamDesc &stream) {
 constexpr int64_t rowBytes(const StreamDesc &stream) {
   return rowElements(stream) * bytesOfNumber(stream.type);
 }
-/// Where a layer's stream begins in its staged data; of the number of streams:
-/// the end of all.
+/// Offset of a stream in the layer's staged data; the end of the data if
+/// `stream` is the number of streams.
 constexpr int64_t streamOffset(const LayerDesc &layer, int32_t stream) {
   int64_t offset = 0;
   for (int32_t s = 0; s < stream; ++s)
@@ -55,6 +55,15 @@ constexpr int64_t streamOffset(const LayerDesc &layer, int32_t stream) {
 
 inline LayerSizes customSizes(const LayerDesc &layer) {
   LayerSizes sizes = syntheticSizes(layer);
+  if (layer.custom.numParts > 0) {
+    const ListedParts parts(layer);
+    sizes.awayForInputGrad = parts.forInputGrad.goes.size();
+    sizes.savedForInputGrad =
+        sizes.awayForInputGrad + parts.forInputGrad.stays.size();
+    sizes.awayForWeightGrad = parts.forWeightGrad.goes.size();
+    sizes.savedForWeightGrad =
+        sizes.awayForWeightGrad + parts.forWeightGrad.stays.size();
+  }
   sizes.gradients = alignedBytes(layer.weightBytes - layer.custom.frozenBytes);
   if (layer.target == Target::Cuda)
     sizes.weights = cuda::weightBytes(layer, sizes.weights / 4);

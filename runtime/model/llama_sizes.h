@@ -17,7 +17,7 @@
 namespace rondo::runtime {
 
 //===----------------------------------------------------------------------===//
-// Where things lie in a Llama block's buffers - C++.
+// Layouts of a Llama block's buffers.
 //
 // Like model/layouts.h, which has what a Llama's embedding and head share with
 // a GPT's.

@@ -37,15 +37,16 @@ static_assert(numSavedParts == static_cast<int>(Part::Gradients) + 1,
               "a part is the number of its name");
 
 /// The set of the part of this name; 0: no part has it.
-inline uint32_t findSavedPart(const char *name) {
+inline uint64_t findSavedPart(const char *name) {
   for (int part = 0; part < numSavedParts; ++part)
     if (std::strcmp(savedPartNames[part], name) == 0)
-      return uint32_t(1) << part;
+      return uint64_t(1) << part;
   return 0;
 }
 
-/// The parts that layers of a kind have in addition to the first two.
-constexpr uint32_t savedPartsOf(LayerKind kind) {
+/// The parts that layers of a kind have in addition to the first two. Custom
+/// layers list theirs.
+constexpr uint64_t savedPartsOf(LayerKind kind) {
   switch (kind) {
   case LayerKind::GptEmbedding:
   case LayerKind::LlamaEmbedding:
@@ -67,8 +68,8 @@ constexpr uint32_t savedPartsOf(LayerKind kind) {
   return 0;
 }
 
-/// What W alone reads of what layers of a GPT or a Llama save.
-inline constexpr uint32_t onlyForWeightGrad =
+/// The saved parts of layers of a GPT or a Llama that only W reads.
+inline constexpr uint64_t onlyForWeightGrad =
     bitOf(Part::Activation) | bitOf(Part::Tokens);
 
 } // namespace rondo::runtime

@@ -1,9 +1,9 @@
 //===- saved_parts.h - Named parts of what a layer saves --------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What F of a layer saves has parts with names, `@h0.qkv` in the language. A
-// copy takes those that LayerDesc::offloads lists. They lie in buffers of their
-// own, so that the others stay on the device.
+// The activations that F of a layer saves have parts with names, `@h0.qkv` in
+// the language. A copy moves the parts that LayerDesc::offloads lists. These
+// lie in buffers of their own, so that the others stay on the device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,17 +24,22 @@ enum class Part : uint8_t {
 };
 // clang-format on
 
-/// A set of parts has a bit for each.
-constexpr uint32_t bitOf(Part part) {
-  return uint32_t(1) << static_cast<int>(part);
+/// A set of parts has a bit for each. Those that a custom layer lists follow
+/// the first 32 bits.
+constexpr uint64_t bitOf(Part part) {
+  return uint64_t(1) << static_cast<int>(part);
 }
-inline constexpr uint32_t allSavedParts =
+constexpr uint64_t bitOfListed(int32_t part) {
+  return uint64_t(1) << 32 << part;
+}
+static_assert(maxLayerParts <= 32, "a set has a bit for each");
+inline constexpr uint64_t allSavedParts =
     bitOf(Part::ForInputGrad) | bitOf(Part::ForWeightGrad);
 /// Set in addition to parts: I does not read what leaves, which comes back for
 /// W.
-inline constexpr uint32_t leavesUntilWeightGrad = uint32_t(1) << 30;
+inline constexpr uint64_t leavesUntilWeightGrad = uint64_t(1) << 30;
 /// Set in place of parts, in the layer with which R begins: its input leaves.
-inline constexpr uint32_t checkpointLeaves = uint32_t(1) << 31;
+inline constexpr uint64_t checkpointLeaves = uint64_t(1) << 31;
 
 constexpr bool leaves(const LayerDesc &layer, Part part) {
   return (layer.offloads & bitOf(part)) != 0;
@@ -49,15 +54,49 @@ inline constexpr int64_t inAway = int64_t(1) << 62;
 template <typename Placer> struct SavedLayout {
   /// `whole` is the name of the buffer.
   constexpr SavedLayout(const LayerDesc &layer, Part whole)
-      : parts(leaves(layer, whole) ? ~uint32_t(0) : layer.offloads) {}
+      : parts(leaves(layer, whole) ? ~uint64_t(0) : layer.offloads) {}
 
   /// Appends a region of a part and returns its offset.
   constexpr int64_t place(Part part, int64_t count) {
-    return parts & bitOf(part) ? inAway | goes.place(count)
-                               : stays.place(count);
+    return place(bitOf(part), count);
   }
-  uint32_t parts;
+  constexpr int64_t place(uint64_t bit, int64_t count) {
+    return parts & bit ? inAway | goes.place(count) : stays.place(count);
+  }
+  uint64_t parts;
   Placer stays, goes;
+};
+
+/// Places regions of bytes one after another.
+class ByteLayout {
+public:
+  constexpr int64_t place(int64_t count) {
+    const int64_t offset = bytes;
+    bytes += alignedBytes(count);
+    return offset;
+  }
+  constexpr int64_t size() const { return bytes; }
+
+private:
+  int64_t bytes = 0;
+};
+
+/// The places of the parts that a custom layer lists. Offsets count bytes in
+/// the buffer of the part's readers.
+struct ListedParts {
+  SavedLayout<ByteLayout> forInputGrad, forWeightGrad;
+  int64_t offsets[maxLayerParts] = {};
+
+  constexpr explicit ListedParts(const LayerDesc &layer)
+      : forInputGrad(layer, Part::ForInputGrad),
+        forWeightGrad(layer, Part::ForWeightGrad) {
+    for (int32_t k = 0; k < layer.custom.numParts; ++k) {
+      const SavedPart &part = layer.custom.parts[k];
+      auto &layout =
+          part.readBy == ReadBy::InputGrad ? forInputGrad : forWeightGrad;
+      offsets[k] = layout.place(bitOfListed(k), part.bytes);
+    }
+  }
 };
 
 } // namespace rondo::runtime

@@ -19,10 +19,15 @@ struct Samples {
   int32_t first = 0, count = 1;
 };
 
-/// Puts the sizes in place of those that a custom layer has. Without
-/// `hasOutput` no layer takes its output, which then has no bytes.
-inline void setSizes(LayerDesc &layer, const CustomSizes &sizes,
+/// Puts the sizes, which are number `place` of those that a custom layer
+/// states, in place of those that it has. Without `hasOutput` no layer takes
+/// its output, which then has no bytes.
+inline void setSizes(LayerDesc &layer, const CustomSizes &sizes, int64_t place,
                      bool hasOutput) {
+  for (int32_t k = 0; k < layer.custom.numParts; ++k) {
+    SavedPart &part = layer.custom.parts[k];
+    part.bytes = part.bytesBySize[part.numBytes == 1 ? 0 : place];
+  }
   layer.activationBytes = sizes.savedForInputGrad + sizes.savedForWeightGrad;
   layer.inputGradFreesBytes = sizes.savedForInputGrad;
   layer.inputGradKeepsBytes = sizes.keptForWeightGrad;
@@ -75,7 +80,7 @@ inline LayerDesc shareOf(const LayerDesc &layer, Samples samples, int32_t all) {
                               : bytes(layer.inputBytes[i]);
   share.custom.firstSample = samples.first;
   if (const CustomSizes *sizes = sizesFor(layer, samples.count))
-    setSizes(share, *sizes, layer.outputBytes > 0);
+    setSizes(share, *sizes, sizes - layer.custom.sizes, layer.outputBytes > 0);
   return share;
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/adaptive/batch_programs.h"
 #include "runtime/search/program_plan.h"
+#include "runtime/search/row_numbers.h"
 
 #include "kinds/AffineCost.h"
 #include "planning/FittingSearch.h"
@@ -99,6 +100,11 @@ private:
   std::shared_ptr<const FoundProgram> compiled(const BatchProblem &of) const;
   std::shared_ptr<const FoundProgram> programOf(const BatchProblem &of,
                                                 Schedule tasks) const;
+  void choose(const BatchProblem &of, std::optional<Schedule> found,
+              PlannedBatch &planned) const;
+  PlannedBatch earlyOfReplicas(const PackedBatch &batch,
+                               const BatchProblem &given,
+                               SearchOptions options) const;
 
   const Executable &exe;
   const Kind pipeline;
@@ -122,12 +128,12 @@ BatchProblem Planner::problemOf(const Kind &kind,
   std::vector<Cost> costs(problem.costs.size() * count);
   std::vector<int64_t> bytes(problem.edges.size() * count);
   for (int32_t i = 0; i < count; ++i) {
-    const int64_t tokens = tables.tokens(i), pairs = tables.pairs(i);
+    const RowSize size = tables.size(i);
     for (int32_t h = 0; h < problem.numReplicas(); ++h) {
       CostRow row;
       for (int32_t k = 0; k < numCostColumns; ++k) {
         row[k] = problem.costs[h * numCostColumns + k];
-        row[k].ns = limits.workNs[h * numCostColumns + k].at(tokens, pairs);
+        row[k].ns = size.of(limits.workNs[h * numCostColumns + k]);
       }
       setBytes(problem, h, result.plan.buffersByMicrobatch[i][h], row.data());
       for (int32_t k = 0; k < numCostColumns; ++k)
@@ -177,31 +183,72 @@ static SearchResult searchBatch(const BatchProblem &of,
                     });
 }
 
+/// The rows in another order.
+static PackedBatch ordered(PackedBatch batch,
+                           const std::vector<int32_t> &order) {
+  PackedBatch result;
+  for (int32_t row : order)
+    result.rows.push_back(std::move(batch.rows[row]));
+  return result;
+}
+
+/// The better one of the found schedule and the compiled one.
+void Planner::choose(const BatchProblem &of, std::optional<Schedule> found,
+                     PlannedBatch &planned) const {
+  planned.source = PlannedBatch::Source::Early;
+  if (found)
+    planned.program = programOf(of, std::move(*found));
+  std::shared_ptr<const FoundProgram> known = compiled(of);
+  if (planned.program &&
+      planned.program->batch().predictedNs <= known->batch().predictedNs)
+    return;
+  planned.program = std::move(known);
+  planned.source = PlannedBatch::Source::Compiled;
+}
+
+/// Replicas take rows by their numbers, so these come first; the search of a
+/// schedule keeps them.
+PlannedBatch Planner::earlyOfReplicas(const PackedBatch &batch,
+                                      const BatchProblem &given,
+                                      SearchOptions options) const {
+  options.orders = OrderClass::Sums;
+  PlannedBatch best;
+  for (const std::vector<int32_t> &order :
+       numberRows(given.problem, options.effort)) {
+    PlannedBatch next;
+    next.order = order;
+    next.batch = ordered(batch, order);
+    const BatchProblem of = problemOf(pipeline, next.batch);
+    SearchResult found = searchBatch(of, options);
+    if (found.schedule)
+      found.schedule->accumulation.clear();
+    choose(of, std::move(found.schedule), next);
+    if (!best.program ||
+        next.program->batch().predictedNs < best.program->batch().predictedNs)
+      best = std::move(next);
+  }
+  return best;
+}
+
 PlannedBatch Planner::early(PackedBatch batch) {
   const BatchProblem given = problemOf(pipeline, batch);
   SearchOptions options;
   options.timeLimitMs = 0;
   options.effort = earlyEffort(given.problem);
   options.inIndexOrder = !given.problem.isUneven();
-  const SearchResult found = searchBatch(given, options);
+  if (given.problem.isUneven() && given.problem.replicas.areRoundRobin())
+    return earlyOfReplicas(batch, given, options);
+  SearchResult found = searchBatch(given, options);
   PlannedBatch planned;
   planned.order.resize(batch.rows.size());
   std::iota(planned.order.begin(), planned.order.end(), 0);
-  if (found.schedule && !found.schedule->accumulation.empty())
+  if (found.schedule && !found.schedule->accumulation.empty()) {
     planned.order = found.schedule->accumulation;
-  for (int32_t row : planned.order)
-    planned.batch.rows.push_back(std::move(batch.rows[row]));
-  const BatchProblem ordered = problemOf(pipeline, planned.batch);
-  if (found.schedule)
-    planned.program =
-        programOf(ordered, renumbered(*found.schedule, planned.order));
-  planned.source = PlannedBatch::Source::Early;
-  std::shared_ptr<const FoundProgram> known = compiled(ordered);
-  if (!planned.program ||
-      known->batch().predictedNs < planned.program->batch().predictedNs) {
-    planned.program = std::move(known);
-    planned.source = PlannedBatch::Source::Compiled;
+    found.schedule = renumbered(*found.schedule, planned.order);
   }
+  planned.batch = ordered(std::move(batch), planned.order);
+  choose(problemOf(pipeline, planned.batch), std::move(found.schedule),
+         planned);
   return planned;
 }
 
@@ -243,7 +290,7 @@ std::shared_ptr<const FoundProgram> Planner::ofKind(runtime::ProgramKind which,
   lowered.tasks =
       tasksOf(lowered.kind, lowered.executing, of.problem, Schedule());
   if (placeLike(kind->like, of.plan, of.problem, lowered))
-    // Those of the largest batch serve every one.
+    // The places of the largest batch serve every batch.
     lowered.program = kind->values.program;
   return std::make_shared<const FoundProgram>(
       kind->desc, kind->desc.name, std::move(lowered.program),

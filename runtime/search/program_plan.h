@@ -1,8 +1,8 @@
 //===- program_plan.h - Programs like those of an executable ----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the searches during a run have in common: the figures from which
-// lowering makes a program that fits the arenas of an executable.
+// The figures from which lowering makes a program that fits the arenas of an
+// executable, for all searches during a run.
 //
 //===----------------------------------------------------------------------===//
 

@@ -22,7 +22,7 @@ using namespace rondo::runtime;
 
 namespace {
 
-/// What a file may store a stream's numbers as.
+/// The dtypes of a file from which a stream of this type can be read.
 const char *dtypesOf(StreamType type) {
   switch (type) {
   case StreamType::Fp32:

@@ -51,7 +51,7 @@ std::unique_ptr<StreamData> openStreams(const std::vector<std::string> &paths,
 /// Rows of drawRow(), for --verify and --profile.
 std::unique_ptr<StreamData> generateStreams();
 
-/// Of programs whose layers declare streams; others do not link the functions.
+/// The functions of streams, linked only if layers declare streams.
 struct StreamReading {
   decltype(&openStreams) open;
   decltype(&generateStreams) generate;

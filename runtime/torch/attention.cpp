@@ -9,7 +9,7 @@
 
 #include "runtime/base/thread_pool.h"
 #include "runtime/bodies/attention_head.h"
-#include "runtime/torch/tensor.h"
+#include "runtime/torch/attention_results.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,30 +110,6 @@ bool describe(Tensor *q, Tensor *k, Tensor *v, double dropout, int32_t isCausal,
   return true;
 }
 
-/// A tensor in the layout that PyTorch's own attention gives its gradients:
-/// [samples, tokens, heads, width] or without a width, with tokens and heads
-/// swapped.
-Tensor *makeResult(const Tensor &like, int32_t numDims, int64_t width) {
-  const int64_t heads = like.sizes[1], tokens = like.sizes[2];
-  const int64_t sizes[] = {like.sizes[0], heads, tokens, width};
-  const int64_t strides[] = {tokens * heads * width, width, heads * width, 1};
-  return allocate(int32_t(ScalarType::Float32), numDims, sizes, strides);
-}
-
-/// An output: without gaps, its dimensions in the order of the query's strides.
-Tensor *makeOutput(const Tensor &q) {
-  int32_t order[] = {3, 2, 1, 0};
-  std::stable_sort(
-      std::begin(order), std::end(order),
-      [&](int32_t a, int32_t b) { return q.strides[a] < q.strides[b]; });
-  int64_t strides[4], stride = 1;
-  for (const int32_t d : order) {
-    strides[d] = stride;
-    stride *= q.sizes[d];
-  }
-  return allocate(int32_t(ScalarType::Float32), 4, q.sizes, strides);
-}
-
 /// Calls each(head, memory) for all heads, on the threads of the rank. The
 /// first thread's memory is planned, and has `elements`; others have their own.
 template <typename Each>
@@ -202,7 +178,7 @@ int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
   if (!describe(q, k, v, dropout, isCausal, mask, scale, all))
     return 1;
   *out = makeOutput(*q);
-  *logSumExp = makeResult(*q, 3, 1);
+  *logSumExp = makeResult(*q, 3, 1, ScalarType::Float32);
   if (!*out || !*logSumExp)
     throw std::bad_alloc();
   forward(all, *q, *k, *v, **out, **logSumExp);
@@ -221,9 +197,9 @@ int32_t aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu_backward(
   if (outGrad->strides[3] != 1 || out->strides[3] != 1)
     return fail("attention needs an output and a gradient whose last dimension "
                 "is dense");
-  *qGrad = makeResult(*q, 4, all.width);
-  *kGrad = makeResult(*k, 4, all.width);
-  *vGrad = makeResult(*v, 4, all.width);
+  *qGrad = makeResult(*q, 4, all.width, ScalarType::Float32);
+  *kGrad = makeResult(*k, 4, all.width, ScalarType::Float32);
+  *vGrad = makeResult(*v, 4, all.width, ScalarType::Float32);
   if (!*qGrad || !*kGrad || !*vGrad)
     throw std::bad_alloc();
   backward(all,

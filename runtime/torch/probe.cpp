@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   record GRAPH FILE               prints what a graph allocates and returns
+//   record GRAPH FILE OUTPUTS       the same for GPUs, on a machine without one
 //   run BODY F|I|W|B FILE SCALE     works on the buffers in FILE
 //   time BODY F|I|W|B FILE SCALE N  prints the nanoseconds of up to N runs
 //
@@ -11,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/base/error.h"
-#include "runtime/torch/tensor.h"
+#include "runtime/torch/probe.h"
+#include "runtime/torch/target.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -81,6 +82,10 @@ public:
   Contents &operator=(const Contents &) = delete;
   ~Contents() { munmap(memory, bytes); }
 
+  int64_t bytesOfBuffers() const {
+    return std::max<int64_t>(static_cast<char *>(memory) + bytes - first, 0);
+  }
+
 private:
   void *memory;
   int64_t bytes;
@@ -119,9 +124,13 @@ void printOutput(const Tensor &tensor, const std::vector<char *> &inputs,
   std::printf("\n");
 }
 
-int record(Graph &graph, const char *path) {
+/// Prints what a graph allocates and returns, if it is run on the tensors of a
+/// file by `run(inputs, outputs)`. `outputs` are null first.
+template <typename Run>
+int record(const char *name, const char *path, size_t numOutputs,
+           const Run &run) {
   const Contents contents(path, /*isShared=*/false);
-  std::vector<Tensor *> inputs, outputs(1024);
+  std::vector<Tensor *> inputs, outputs(numOutputs);
   std::vector<char *> addresses;
   std::vector<int64_t> extents;
   char *next = contents.first;
@@ -132,14 +141,10 @@ int record(Graph &graph, const char *path) {
     extents.push_back(tensor->extent());
     next += aligned(tensor->extent());
   }
-  void *model = nullptr;
-  if (graph.create(&model, nullptr, 0) != 0)
-    throw runtime::Error("graph '" + std::string(graph.name) +
-                         "' cannot be loaded");
   Allocator allocator;
   Allocator::here() = &allocator;
-  if (graph.run(model, inputs.data(), outputs.data()) != 0)
-    throw runtime::Error("graph '" + std::string(graph.name) +
+  if (run(inputs, outputs) != 0)
+    throw runtime::Error("graph '" + std::string(name) +
                          "' failed: " + lastFault());
   for (const Allocation &allocation : allocator.recorded())
     std::printf("allocation %lld %lld %lld\n",
@@ -153,13 +158,52 @@ int record(Graph &graph, const char *path) {
   return 0;
 }
 
+[[noreturn]] void failToLoad(const char *name) {
+  throw runtime::Error("graph '" + std::string(name) + "' cannot be loaded");
+}
+
+int recordOnHost(Graph &graph, const char *path) {
+  // More than a graph has.
+  constexpr size_t maxOutputs = 1024;
+  void *model = nullptr;
+  if (graph.create(&model, nullptr, 0) != 0)
+    failToLoad(graph.name);
+  return record(
+      graph.name, path, maxOutputs,
+      [&](std::vector<Tensor *> &inputs, std::vector<Tensor *> &outputs) {
+        return graph.run(model, inputs.data(), outputs.data());
+      });
+}
+
+int recordWithoutDevice(const DeviceGraph &graph, const char *path,
+                        size_t numOutputs) {
+  void *container = nullptr;
+  if (graph.create(&container, 1, "cuda:0", nullptr) != 0)
+    failToLoad(graph.name);
+  NoDevice target;
+  return record(
+      graph.name, path, numOutputs,
+      [&](std::vector<Tensor *> &inputs, std::vector<Tensor *> &outputs) {
+        return runContainer(target, graph, container, inputs, outputs);
+      });
+}
+
+/// The first of some graphs with this name. Throws Error if there is none.
+template <typename Named>
+Named &find(Named *const *all, int32_t count, const std::string &name) {
+  for (int32_t g = 0; g < count; ++g)
+    if (all[g]->name == name)
+      return *all[g];
+  throw runtime::Error("there is no graph '" + name + "'");
+}
+
 /// The buffers of a task in a file's contents.
 struct FileBuffers {
   rondo_task task{};
-  std::vector<void *> inputs, inputGrads, streams;
+  std::vector<void *> inputs, inputGrads, streams, saved;
 
-  FileBuffers(const Contents &contents, double lossScale) {
-    char *next = contents.first;
+  /// The contents begin at `next`.
+  FileBuffers(const Contents &contents, char *next, double lossScale) {
     for (const std::string &line : contents.lines) {
       std::istringstream words(line);
       std::string space;
@@ -173,12 +217,15 @@ struct FileBuffers {
     task.inputs = inputs.data();
     task.input_grads = inputGrads.data();
     task.streams = streams.data();
+    task.saved = saved.data();
     task.loss_scale = lossScale;
   }
 
   void place(const std::string &space, int32_t index, void *address) {
     if (space == "weights")
       task.weights = task.weights_in_dtype = task.running_weights = address;
+    else if (space == "weights_in_dtype")
+      task.weights_in_dtype = address;
     else if (space == "gradients")
       task.gradients = address;
     else if (space == "saved_for_input_grad")
@@ -201,6 +248,8 @@ struct FileBuffers {
       task.data = static_cast<const int32_t *>(address);
     else if (space == "streams")
       put(streams, index, address);
+    else if (space == "saved")
+      put(saved, index, address);
     else if (space == "loss")
       task.loss = static_cast<float *>(address);
     else
@@ -213,55 +262,78 @@ struct FileBuffers {
   }
 };
 
-void runOrThrow(const Task &task, const rondo_layer &layer,
-                const rondo_task &buffers) {
-  if (const char *what = runTask(task, layer, buffers))
-    throw runtime::Error(what);
-}
+/// Runs tasks in the calling thread, on the contents themselves.
+class HostRunner : public TaskRunner {
+public:
+  char *take(char *contents, int64_t) override { return contents; }
+  const char *run(const Task &task, const rondo_layer &layer,
+                  rondo_task &buffers) override {
+    return runTask(task, layer, buffers);
+  }
+  void giveBack() override {}
+};
 
-int run(const Task &task, const rondo_layer &layer, const char *path,
-        double lossScale, int64_t times) {
+int run(TaskRunner &runner, const Task &task, const rondo_layer &layer,
+        const char *path, double lossScale, int64_t times) {
   const Contents contents(path, /*isShared=*/times == 0);
-  FileBuffers buffers(contents, lossScale);
+  FileBuffers buffers(contents,
+                      runner.take(contents.first, contents.bytesOfBuffers()),
+                      lossScale);
+  auto runOnce = [&] {
+    if (const char *what = runner.run(task, layer, buffers.task))
+      throw runtime::Error(what);
+  };
   if (times == 0)
-    runOrThrow(task, layer, buffers.task);
+    runOnce();
   std::chrono::nanoseconds all{};
   for (int64_t t = 0; t < times && (t < minTimes || all < enough); ++t) {
     const auto start = std::chrono::steady_clock::now();
-    runOrThrow(task, layer, buffers.task);
+    runOnce();
     const std::chrono::nanoseconds took =
         std::chrono::steady_clock::now() - start;
     all += took;
     std::printf("%lld\n", static_cast<long long>(took.count()));
   }
+  runner.giveBack();
   return 0;
 }
 
 } // namespace
 
-int probe(int argc, char **argv, Graph *const *graphs, int32_t numGraphs,
-          const Probed *tasks, int32_t numTasks, const rondo_layer &layer) try {
+int probeTasks(int argc, char **argv, TaskRunner &runner, const Probed *tasks,
+               int32_t numTasks, const rondo_layer &layer) {
   const std::string mode = argc > 1 ? argv[1] : "";
-  if (mode == "record" && argc == 4) {
-    for (int32_t g = 0; g < numGraphs; ++g)
-      if (std::string(graphs[g]->name) == argv[2])
-        return record(*graphs[g], argv[3]);
-    throw runtime::Error("there is no graph '" + std::string(argv[2]) + "'");
-  }
   if ((mode == "run" && argc == 6) || (mode == "time" && argc == 7)) {
     for (int32_t t = 0; t < numTasks; ++t)
       if (std::string(tasks[t].body) == argv[2] &&
           std::string(tasks[t].kind) == argv[3])
-        return run(*tasks[t].task, layer, argv[4], std::stod(argv[5]),
+        return run(runner, *tasks[t].task, layer, argv[4], std::stod(argv[5]),
                    mode == "time" ? std::stoll(argv[6]) : 0);
     throw runtime::Error("there is no task " + std::string(argv[3]) +
                          " of body '" + argv[2] + "'");
   }
   throw runtime::Error("usage: record GRAPH FILE | run BODY F|I|W FILE SCALE | "
                        "time BODY F|I|W FILE SCALE N");
-} catch (const std::exception &error) {
-  std::fprintf(stderr, "error: %s\n", error.what());
-  return 1;
+}
+
+int probe(int argc, char **argv, Graph *const *graphs, int32_t numGraphs,
+          const Probed *tasks, int32_t numTasks, const rondo_layer &layer) {
+  return exitCodeOf([&] {
+    if (argc == 4 && std::string(argv[1]) == "record")
+      return recordOnHost(find(graphs, numGraphs, argv[2]), argv[3]);
+    HostRunner runner;
+    return probeTasks(argc, argv, runner, tasks, numTasks, layer);
+  });
+}
+
+int probeWithoutDevice(int argc, char **argv, const DeviceGraph *const *graphs,
+                       int32_t numGraphs) {
+  return exitCodeOf([&] {
+    if (argc != 5 || std::string(argv[1]) != "record")
+      throw runtime::Error("usage: record GRAPH FILE OUTPUTS");
+    return recordWithoutDevice(find(graphs, numGraphs, argv[2]), argv[3],
+                               std::stoul(argv[4]));
+  });
 }
 
 } // namespace rondo::torch

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/bodies/linear.h"
-#include "runtime/torch/tensor.h"
+#include "runtime/torch/views.h"
 
 #include <algorithm>
 #include <new>
@@ -15,41 +15,11 @@ namespace {
 
 using runtime::Matrix;
 
-/// Two dimensions of a tensor.
-struct View {
-  float *data;
-  int64_t rows, columns;
-  int64_t rowStride, columnStride;
-
-  View transposed() const {
-    return {data, columns, rows, columnStride, rowStride};
-  }
-};
-
-View viewOf(const Tensor &tensor, int64_t sample = 0) {
-  const int32_t d = tensor.numDims - 2;
-  float *data = tensor.floats() + (d == 1 ? sample * tensor.strides[0] : 0);
-  return {data, tensor.sizes[d], tensor.sizes[d + 1], tensor.strides[d],
-          tensor.strides[d + 1]};
-}
-
-/// Whether consecutive rows begin `rowStride` elements apart and have their
-/// elements side by side.
-bool hasRows(const View &view) {
-  return (view.columnStride == 1 || view.columns == 1) &&
-         (view.rowStride >= view.columns || view.rows == 1);
-}
-
-int64_t strideOf(const View &view) {
-  return std::max(view.rows == 1 ? view.columns : view.rowStride,
-                  std::max<int64_t>(view.columns, 1));
-}
-
 void copyOut(const View &view, float *to) {
   for (int64_t i = 0; i < view.rows; ++i)
     for (int64_t j = 0; j < view.columns; ++j)
       to[i * view.columns + j] =
-          view.data[i * view.rowStride + j * view.columnStride];
+          view.floats()[i * view.rowStride + j * view.columnStride];
 }
 
 /// A view as an operand of multiply(); one that has no rows or columns of
@@ -57,11 +27,11 @@ void copyOut(const View &view, float *to) {
 struct Operand {
   explicit Operand(const View &view) {
     if (hasRows(view)) {
-      matrix = {view.data, strideOf(view), false};
+      matrix = {view.floats(), strideOf(view), false};
       return;
     }
     if (const View other = view.transposed(); hasRows(other)) {
-      matrix = {other.data, strideOf(other), true};
+      matrix = {other.floats(), strideOf(other), true};
       return;
     }
     copy.emplace(view.rows * view.columns);
@@ -81,23 +51,7 @@ void multiplyViews(const View &a, const View &b, float alpha, float keep,
                          out.transposed());
   const Operand left(a), right(b);
   runtime::multiply(out.rows, out.columns, a.columns, alpha, left.matrix,
-                    right.matrix, keep, out.data, strideOf(out));
-}
-
-/// The tensor's strides, as if it had the sizes of `out`: 0 where it repeats.
-void broadcastStrides(const Tensor &tensor, const Tensor &out,
-                      int64_t *strides) {
-  const int32_t missing = out.numDims - tensor.numDims;
-  for (int32_t d = 0; d < out.numDims; ++d)
-    strides[d] = d < missing || tensor.sizes[d - missing] == 1
-                     ? 0
-                     : tensor.strides[d - missing];
-}
-
-bool isSame(const Tensor &a, const Tensor &b) {
-  return a.data() == b.data() && a.numDims == b.numDims &&
-         std::equal(a.sizes, a.sizes + a.numDims, b.sizes) &&
-         std::equal(a.strides, a.strides + a.numDims, b.strides);
+                    right.matrix, keep, out.floats(), strideOf(out));
 }
 
 /// out = scale * tensor, of two or three dimensions.
@@ -110,7 +64,7 @@ void fill(const Tensor &tensor, float scale, const Tensor &out) {
     const float *base = tensor.floats() + (d == 1 ? s * from[0] : 0);
     for (int64_t i = 0; i < view.rows; ++i)
       for (int64_t j = 0; j < view.columns; ++j)
-        view.data[i * view.rowStride + j * view.columnStride] =
+        view.floats()[i * view.rowStride + j * view.columnStride] =
             scale * base[i * from[d] + j * from[d + 1]];
   }
 }
@@ -154,8 +108,10 @@ View matrixOf(const Tensor &tensor, int64_t sample) {
 }
 
 View rowsOf(const View &view, int64_t first, int64_t rows) {
-  return {view.data + first * view.rowStride, rows, view.columns,
-          view.rowStride, view.columnStride};
+  View part = view;
+  part.data += first * view.rowStride * view.elementBytes;
+  part.rows = rows;
+  return part;
 }
 
 View columnsOf(const View &view, int64_t first, int64_t columns) {
@@ -186,7 +142,7 @@ const char *unsupported(const Tensor &a, const Tensor &b, const Tensor *ends,
   return hasBias ? "has no bias" : nullptr;
 }
 
-/// What is wrong with the ends of groups, which are data; null if nothing is.
+/// The fault of the ends of groups, which are data; null without one.
 const char *faultOfEnds(const Tensor &a, const Tensor &b, const Tensor &ends) {
   const int64_t extent = b.numDims == 3   ? a.sizes[0]
                          : a.numDims == 3 ? b.sizes[1]

@@ -183,8 +183,8 @@ int32_t aoti_torch_cpu_histc(Tensor *tensor, int64_t bins, double least,
   return 0;
 }
 
-// Of equal values the first ones are taken, and results are sorted whether that
-// is asked for or not, so that the same input gives the same output everywhere.
+// Takes the first ones of equal values, and sorts results whether that is asked
+// for or not, so that the same input gives the same output everywhere.
 // A NaN counts as the largest, as in PyTorch.
 int32_t aoti_torch_cpu_topk(Tensor *tensor, int64_t count, int64_t dim,
                             int32_t largest, int32_t, Tensor **values,

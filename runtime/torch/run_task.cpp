@@ -1,8 +1,8 @@
 //===- run_task.cpp - Runs a compiled graph as a task ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/base/random.h"
-#include "runtime/torch/tensor.h"
+#include "runtime/torch/random_key.h"
+#include "runtime/torch/target.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,23 +11,11 @@
 
 namespace rondo::torch {
 
-/// The same for all tasks of a micro-batch, and under every schedule. Replicas
-/// that divide its samples draw other numbers each.
-static uint64_t randomKeyOf(const rondo_layer &layer, const rondo_task &task) {
-  const uint64_t run = runtime::mix(runtime::hashName(layer.name), task.seed);
-  const uint64_t key =
-      runtime::mix(runtime::mix(run, static_cast<uint64_t>(task.iteration)),
-                   static_cast<uint64_t>(task.microbatch));
-  return layer.first_sample == 0
-             ? key
-             : runtime::mix(key, static_cast<uint64_t>(layer.first_sample));
-}
-
 Spaces::Spaces(const rondo_layer &layer, const rondo_task &buffers,
                const unsigned char *constants)
-    : buffers(&buffers), constants(constants),
+    : buffers(&buffers), extras{&lossScale, &randomKey, constants},
       lossScale(static_cast<float>(buffers.loss_scale)),
-      randomKey(randomKeyOf(layer, buffers)) {}
+      randomKey(RandomKeys(layer, buffers).of(buffers.iteration)) {}
 
 char *Spaces::at(const Place &place) const {
   const void *base = nullptr;
@@ -75,13 +63,19 @@ char *Spaces::at(const Place &place) const {
     base = buffers->loss;
     break;
   case Space::LossScale:
-    base = &lossScale;
+    base = extras.lossScale;
     break;
   case Space::Constants:
-    base = constants;
+    base = extras.constants;
     break;
   case Space::RandomKey:
-    base = &randomKey;
+    base = extras.randomKey;
+    break;
+  case Space::WeightsInDtype:
+    base = buffers->weights_in_dtype;
+    break;
+  case Space::Saved:
+    base = buffers->saved[place.index];
     break;
   }
   // A graph writes only where its outputs and allocations lie.
@@ -104,24 +98,45 @@ static void *modelOf(Graph &graph) {
   return model;
 }
 
+namespace {
+
+/// The calling thread.
+class Host : public Target {
+public:
+  void copy(char *to, const char *from, int64_t bytes) override {
+    std::memmove(to, from, bytes);
+  }
+  void clear(char *to, int64_t bytes) override { std::memset(to, 0, bytes); }
+  int32_t run(const Task &task, std::vector<Tensor *> &inputs,
+              std::vector<Tensor *> &outputs) override {
+    void *model = modelOf(*task.graph);
+    if (!model)
+      return fail("it cannot be loaded");
+    return task.graph->run(model, inputs.data(), outputs.data());
+  }
+};
+
+} // namespace
+
+static const char *nameOf(const Task &task) {
+  return task.graph ? task.graph->name : task.deviceGraph->name;
+}
+
 /// 0; or 1, with lastFault().
-static int32_t runGraph(const Task &task, const Spaces &spaces) {
-  const std::string name = "graph '" + std::string(task.graph->name) + "' ";
+static int32_t runGraph(Target &target, const Task &task,
+                        const Spaces &spaces) {
   // Most tasks have fewer; more do not happen twice in a thread.
   static thread_local std::vector<Tensor *> inputs, outputs;
   inputs.resize(task.numInputs);
   outputs.resize(task.numOutputs);
-  void *model = modelOf(*task.graph);
-  if (!model)
-    return fail(name + "cannot be loaded");
   for (int32_t i = 0; i < task.numInputs; ++i)
     inputs[i] = tensorAt(task.inputs[i], spaces.at(task.inputs[i].place));
   Allocator allocator(task, spaces);
   Allocator::here() = &allocator;
   lastFault().clear();
-  // The graph deletes its inputs, and hands over its outputs.
-  const int32_t status = task.graph->run(model, inputs.data(), outputs.data());
+  const int32_t status = target.run(task, inputs, outputs);
   Allocator::here() = nullptr;
+  const std::string name = "graph '" + std::string(nameOf(task)) + "' ";
   if (status != 0)
     return fail(name + "failed" +
                 (lastFault().empty() ? "" : ": " + lastFault()));
@@ -132,27 +147,31 @@ static int32_t runGraph(const Task &task, const Spaces &spaces) {
   for (int32_t i = 0; i < task.numOutputs; ++i) {
     char *place = spaces.at(task.outputs[i].place);
     if (spaces.takes(task.outputs[i].place) && outputs[i]->data() != place)
-      std::memmove(place, outputs[i]->data(), outputs[i]->extent());
+      target.copy(place, outputs[i]->data(), outputs[i]->extent());
     deleteTensor(outputs[i]);
   }
   return 0;
 }
 
-const char *runTask(const Task &task, const rondo_layer &layer,
-                    const rondo_task &buffers) {
-  const Spaces spaces(layer, buffers, task.constants);
-  if (task.graph && runGraph(task, spaces) != 0)
+const char *runTaskOn(Target &target, const Task &task, const Spaces &spaces) {
+  if ((task.graph || task.deviceGraph) && runGraph(target, task, spaces) != 0)
     return lastFault().c_str();
   for (int32_t c = 0; c < task.numCopies; ++c) {
     const Copy &copy = task.copies[c];
     if (!spaces.takes(copy.to))
       continue;
     if (copy.zeros)
-      std::memset(spaces.at(copy.to), 0, copy.bytes);
+      target.clear(spaces.at(copy.to), copy.bytes);
     else
-      std::memcpy(spaces.at(copy.to), spaces.at(copy.from), copy.bytes);
+      target.copy(spaces.at(copy.to), spaces.at(copy.from), copy.bytes);
   }
   return nullptr;
+}
+
+const char *runTask(const Task &task, const rondo_layer &layer,
+                    const rondo_task &buffers) {
+  Host host;
+  return runTaskOn(host, task, Spaces(layer, buffers, task.constants));
 }
 
 } // namespace rondo::torch

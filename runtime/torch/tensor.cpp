@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "runtime/torch/tensor.h"
+#include "runtime/torch/target.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,6 +23,7 @@ int64_t bytesOf(int32_t dtype) {
   case ScalarType::Bool:
     return 1;
   case ScalarType::Int16:
+  case ScalarType::BFloat16:
     return 2;
   case ScalarType::Int32:
   case ScalarType::Float32:
@@ -91,6 +92,11 @@ static int64_t extentOf(int32_t numDims, const int64_t *sizes,
 
 int64_t Tensor::extent() const {
   return extentOf(numDims, sizes, strides) * bytesOf(dtype);
+}
+
+DeviceTarget *&DeviceTarget::here() {
+  static thread_local DeviceTarget *target = nullptr;
+  return target;
 }
 
 Allocator *&Allocator::here() {
@@ -186,6 +192,13 @@ Scratch::~Scratch() { deleteTensor(tensor); }
 
 namespace {
 
+constexpr int32_t deviceTypeCpu = 0, deviceTypeCuda = 1;
+
+/// Where the calling thread's graph runs.
+int32_t deviceTypeHere() {
+  return DeviceTarget::here() ? deviceTypeCuda : deviceTypeCpu;
+}
+
 /// Another tensor in the same memory.
 Tensor *sameMemory(const Tensor &tensor) {
   Tensor *result = newTensor();
@@ -199,8 +212,8 @@ Tensor *sameMemory(const Tensor &tensor) {
 
 extern "C" {
 
-int32_t aoti_torch_device_type_cpu() { return 0; }
-int32_t aoti_torch_device_type_cuda() { return 1; }
+int32_t aoti_torch_device_type_cpu() { return deviceTypeCpu; }
+int32_t aoti_torch_device_type_cuda() { return deviceTypeCuda; }
 int32_t aoti_torch_dtype_uint8() { return int32_t(ScalarType::UInt8); }
 int32_t aoti_torch_dtype_int8() { return int32_t(ScalarType::Int8); }
 int32_t aoti_torch_dtype_int16() { return int32_t(ScalarType::Int16); }
@@ -208,6 +221,7 @@ int32_t aoti_torch_dtype_int32() { return int32_t(ScalarType::Int32); }
 int32_t aoti_torch_dtype_int64() { return int32_t(ScalarType::Int64); }
 int32_t aoti_torch_dtype_float32() { return int32_t(ScalarType::Float32); }
 int32_t aoti_torch_dtype_float64() { return int32_t(ScalarType::Float64); }
+int32_t aoti_torch_dtype_bfloat16() { return int32_t(ScalarType::BFloat16); }
 int32_t aoti_torch_dtype_bool() { return int32_t(ScalarType::Bool); }
 size_t aoti_torch_dtype_element_size(int32_t dtype) { return bytesOf(dtype); }
 int32_t aoti_torch_layout_strided() { return 0; }
@@ -217,11 +231,13 @@ bool aoti_torch_grad_mode_is_enabled() { return false; }
 void aoti_torch_grad_mode_set_enabled(bool) {}
 
 int32_t aoti_torch_empty_strided(int64_t numDims, const int64_t *sizes,
-                                 const int64_t *strides, int32_t dtype, int32_t,
-                                 int32_t, Tensor **result) {
+                                 const int64_t *strides, int32_t dtype,
+                                 int32_t deviceType, int32_t, Tensor **result) {
   if (bytesOf(dtype) == 0 || numDims > maxDims)
     return fail("a graph allocates a tensor of a type or a number of "
                 "dimensions that Rondo does not know");
+  if (deviceType != deviceTypeHere())
+    return fail("a graph allocates a tensor on another device than its own");
   *result = allocate(dtype, int32_t(numDims), sizes, strides);
   if (!*result)
     return fail(
@@ -344,12 +360,13 @@ int32_t aoti_torch_get_dtype(Tensor *tensor, int32_t *result) {
 }
 
 int32_t aoti_torch_get_device_type(Tensor *, int32_t *result) {
-  *result = 0;
+  *result = deviceTypeHere();
   return 0;
 }
 
 int32_t aoti_torch_get_device_index(Tensor *, int32_t *result) {
-  *result = -1;
+  const DeviceTarget *target = DeviceTarget::here();
+  *result = target ? target->device() : -1;
   return 0;
 }
 

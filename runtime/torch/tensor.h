@@ -23,6 +23,7 @@ enum class ScalarType : int32_t {
   Float32 = 6,
   Float64 = 7,
   Bool = 11,
+  BFloat16 = 15,
 };
 
 /// 0: not a type that a graph may use.
@@ -58,11 +59,22 @@ struct Allocation {
   std::unique_ptr<char[]> memory;
 };
 
+/// What a task reads in addition to its buffers, in memory of its target.
+struct Extras {
+  const void *lossScale;
+  const void *randomKey;
+  const void *constants;
+};
+
 /// Addresses of the spaces of a task.
 class Spaces {
 public:
+  /// On the host, with extras of its own.
   Spaces(const rondo_layer &layer, const rondo_task &buffers,
          const unsigned char *constants);
+  Spaces(const rondo_task &buffers, const Extras &extras)
+      : buffers(&buffers), extras(extras) {}
+  Spaces(const Spaces &) = delete;
 
   char *at(const Place &place) const;
   /// Whether what belongs there is wanted.
@@ -72,9 +84,9 @@ public:
 
 private:
   const rondo_task *buffers;
-  const unsigned char *constants;
-  float lossScale;
-  uint64_t randomKey;
+  Extras extras;
+  float lossScale = 0;
+  uint64_t randomKey = 0;
 };
 
 /// The allocations of a run: recorded, or at places known before.

@@ -67,7 +67,7 @@ private:
 
   Trainer &trainer;
   const TunerOptions options;
-  /// Those that were compiled, then those that were found.
+  /// The compiled programs, then those that the search found.
   std::vector<const ProgramDesc *> programs;
   const size_t numCompiled;
   struct Found {

@@ -1,13 +1,12 @@
 //===- batches.cpp - Batches of documents and their programs --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/adaptive/batch_background.h"
+#include "runtime/base/clock.h"
 #include "runtime/data/documents.h"
-#include "runtime/launch/store.h"
+#include "runtime/trainer/batch_candidates.h"
 #include "runtime/trainer/extras.h"
 
 #include <algorithm>
-#include <sstream>
 #include <utility>
 
 using namespace rondo;
@@ -29,7 +28,8 @@ private:
   BatchPlanner &planner();
   PackedBatch pack(int64_t iteration) const;
   void begin(int64_t iteration);
-  void share(const std::string &name, BatchRun &batch) const;
+  bool mayPrepareAhead() const;
+  void makeSizes(BatchRun &batch) const;
   void prepare(BatchRun &batch);
 
   Trainer &trainer;
@@ -39,10 +39,11 @@ private:
   PackingLimits limits;
   /// For programs that no iteration waits for.
   std::unique_ptr<BatchPlanner> ownPlanner;
-  /// In process 0, and the iteration that it plans.
-  std::unique_ptr<BackgroundPlanner> background;
+  std::unique_ptr<BatchRun> current;
+  BatchRun evaluation;
+  /// The programs of an iteration, and its number.
+  std::unique_ptr<BatchCandidates> candidates;
   int64_t planned = 0;
-  BatchRun current, evaluation;
 };
 
 } // namespace
@@ -71,76 +72,29 @@ PackedBatch PlannedBatches::pack(int64_t iteration) const {
 }
 
 void PlannedBatches::begin(int64_t iteration) {
-  if (!background)
-    background = std::make_unique<BackgroundPlanner>(
-        exe.extras.batchSearch->makePlanner(exe), effort);
-  background->begin([this, iteration] { return pack(iteration); },
-                    static_cast<uint64_t>(iteration));
+  candidates->begin(iteration);
   planned = iteration;
 }
 
-/// A batch as text, and back.
-static std::string encode(const BatchRun &batch) {
-  std::ostringstream out;
-  const PlannedBatch &planned = batch.planned;
-  out << planned.batch.rows.size();
-  for (const std::vector<PackedDocument> &row : planned.batch.rows) {
-    out << ' ' << row.size();
-    for (const PackedDocument &document : row)
-      out << ' ' << document.position << ' ' << document.tokens;
-  }
-  out << '\n';
-  return out.str() + encode(*planned.program);
+/// Whether any thread may make the sizes of a batch: a custom layer's body is
+/// for one thread.
+bool PlannedBatches::mayPrepareAhead() const {
+  return std::none_of(
+      exe.layers, exe.layers + exe.numLayers,
+      [](const LayerDesc &layer) { return layer.kind == LayerKind::Custom; });
 }
 
-static void decode(const std::string &text, const Executable &executable,
-                   BatchRun &batch) {
-  PlannedBatch &planned = batch.planned;
-  const size_t end = text.find('\n');
-  std::istringstream in(text.substr(0, end));
-  size_t rows = 0;
-  in >> rows;
-  planned.batch.rows.clear();
-  for (; rows > 0 && in; --rows) {
-    size_t documents = 0;
-    in >> documents;
-    std::vector<PackedDocument> &row = planned.batch.rows.emplace_back();
-    for (; documents > 0 && in; --documents) {
-      PackedDocument document{};
-      in >> document.position >> document.tokens;
-      row.push_back(document);
-    }
-  }
-  if (!in || end == std::string::npos)
-    throw Error("process 0 has sent a batch that cannot be read");
-  planned.program = decode(text.substr(end + 1), executable);
-}
-
-/// Sends the batch of process 0 to the others.
-void PlannedBatches::share(const std::string &name, BatchRun &batch) const {
-  const World &world = trainer.world();
-  if (world.isAlone())
-    return;
-  const std::string text =
-      world.store
-          ->exchange(name, world.isFirst() ? encode(batch) : "",
-                     Store::Patience::WhileAlive)
-          .front();
-  if (!world.isFirst())
-    decode(text, exe, batch);
-}
-
-/// Before another program takes the place of the batch's.
-static void release(BatchRun &batch) {
-  batch.run.reset();
-  batch.sizes.reset();
+void PlannedBatches::makeSizes(BatchRun &batch) const {
+  if (!batch.sizes)
+    batch.sizes = std::make_shared<BatchSizes>(trainer.state(),
+                                               batch.planned.program->desc());
 }
 
 /// Makes the ranks of a batch, whose program has just been set.
 void PlannedBatches::prepare(BatchRun &batch) {
-  const ProgramDesc &program = batch.planned.program->desc();
-  batch.sizes = std::make_shared<BatchSizes>(trainer.state(), program);
-  batch.run = trainer.makeRun(program);
+  makeSizes(batch);
+  batch.sizes->attach();
+  batch.run = trainer.makeRun(batch.planned.program->desc());
   batch.rows = [this, &batch](int64_t microbatch, int32_t *inputs,
                               int32_t *targets) {
     trainer.allDocuments()->fill(batch.planned.batch.rows[microbatch], inputs,
@@ -149,29 +103,37 @@ void PlannedBatches::prepare(BatchRun &batch) {
 }
 
 BatchRun &PlannedBatches::at(int64_t iteration) {
+  const int64_t beginNs = nowNs();
   enter(trainer.world(), Phase::Data);
-  release(current);
-  if (trainer.world().isFirst()) {
-    if (planned != iteration)
-      begin(iteration);
-    BackgroundPlanner::Result result = background->take();
-    current.planned = std::move(result.planned);
-    current.seconds = result.seconds;
-    if (iteration < last)
-      begin(iteration + 1);
-  }
-  share("batch " + std::to_string(iteration), current);
-  prepare(current);
-  return current;
+  current.reset();
+  if (!candidates)
+    candidates = std::make_unique<BatchCandidates>(
+        exe, trainer.world(),
+        BatchCandidates::Options{[this](int64_t of) { return pack(of); },
+                                 [this](BatchRun &batch) {
+                                   if (mayPrepareAhead())
+                                     makeSizes(batch);
+                                 },
+                                 effort});
+  if (planned != iteration)
+    begin(iteration);
+  int64_t waitNs = 0;
+  current = candidates->take(waitNs);
+  prepare(*current);
+  if (iteration < last)
+    begin(iteration + 1);
+  current->waitNs = waitNs;
+  current->prepareNs = nowNs() - beginNs - waitNs;
+  return *current;
 }
 
 BatchRun &PlannedBatches::referenceAt(int64_t iteration) {
-  release(current);
-  current.planned = planner().early(pack(iteration));
-  current.planned.program =
-      planner().ofKind(runtime::ProgramKind::Sequential, current.planned.batch);
-  prepare(current);
-  return current;
+  current = std::make_unique<BatchRun>();
+  current->planned = planner().early(pack(iteration));
+  current->planned.program = planner().ofKind(runtime::ProgramKind::Sequential,
+                                              current->planned.batch);
+  prepare(*current);
+  return *current;
 }
 
 BatchRun &PlannedBatches::heldOut() {
@@ -183,7 +145,7 @@ BatchRun &PlannedBatches::heldOut() {
     evaluation.planned.program = planner().ofKind(
         runtime::ProgramKind::Evaluation, evaluation.planned.batch);
   }
-  share("held-out batch", evaluation);
+  shareBatch(trainer.world(), exe, "held-out batch", evaluation);
   prepare(evaluation);
   return evaluation;
 }

@@ -86,4 +86,4 @@ static int checkBodies(const Executable &executable, const Options &options) {
   return static_cast<int>(Exit::Failure);
 }
 
-const BodyCheck rondo::runtime::bodyCheck = {checkBodies};
+const BodyCheck rondo::runtime::bodyCheck = {checkBodies, checkCustomLayer};

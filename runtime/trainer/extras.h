@@ -11,6 +11,7 @@
 
 #include "runtime/adaptive/batch_programs.h"
 #include "runtime/base/error.h"
+#include "runtime/bodies/custom.h"
 #include "runtime/execution/batch_sizes.h"
 #include "runtime/trainer/progress.h"
 #include "runtime/trainer/trainer.h"
@@ -63,11 +64,6 @@ struct LinkEmulation {
                                              const World &world);
 };
 
-struct BodyCheck {
-  /// --check-bodies; returns the exit code. Needs no state.
-  int (*run)(const Executable &executable, const Options &options);
-};
-
 /// The error of --generate in a program without a head.
 inline Error headMissing(const Executable &executable) {
   if (executable.programs[0].uneven)
@@ -86,6 +82,8 @@ struct BatchRun {
   PlannedBatch planned;
   /// Time until its schedule was found; in process 0.
   double seconds = 0;
+  /// Time of at(): until there was a program, and until its ranks were ready.
+  int64_t waitNs = 0, prepareNs = 0;
   /// The sizes of its micro-batches, which `run` uses.
   std::shared_ptr<BatchSizes> sizes;
   std::unique_ptr<ProgramRun> run;

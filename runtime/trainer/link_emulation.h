@@ -7,27 +7,16 @@
 #include "runtime/execution/connections.h"
 #include "runtime/launch/world.h"
 #include "runtime/transport/imposed_links.h"
-#include "runtime/transport/link_trace.h"
 
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace rondo::runtime {
 
-/// Reads a link trace (docs/processes.md): CSV, or JSON lines if its first
-/// character is a brace. `path` begins its errors. `ranks`: of the program.
-/// `period`: in ms or iterations, what the trace goes by; 0: it is not
-/// repeated. Throws Error.
-LinkTrace parseLinkTrace(const std::string &text, const std::string &path,
-                         int32_t ranks, int64_t period);
-LinkTrace readLinkTrace(const std::string &path, int32_t ranks, int64_t period);
-
-/// Those over which messages come to this process or leave it.
+/// The imposed links over which messages come to this process or leave it.
 std::vector<SerialLink *> imposedLinks(Connections &connections,
                                        const World &world);
 

@@ -42,7 +42,7 @@ std::string rondo::runtime::describeLink(const LinkFigures &link) {
   if (!link.hasSpread || isExact)
     return text;
   std::string spread;
-  // That of a latency from the start is not known.
+  // A latency that was given at the start has no known spread.
   if (hasLatency(link) && link.latencySpreadNs > 0)
     spread += printed("+- %.3f us, ", link.latencySpreadNs * 1e-3);
   if (link.bytesPerUs > 0)

@@ -248,7 +248,7 @@ static void checkExtras(const Executable &executable, const Options &options,
                               Exit::Usage));
 }
 
-/// What the layers read.
+/// The data that the layers read: tokens, or the names of streams.
 static std::string describeData(const Executable &executable) {
   const std::vector<StreamDesc> streams =
       streamsOf(executable.layers, executable.numLayers);

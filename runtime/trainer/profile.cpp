@@ -75,7 +75,7 @@ static void writeStage(JsonWriter &json, const Executable &exe,
   for (int32_t k = 0; k < exe.stages[stage].numLayers; ++k)
     json.value(exe.layers[exe.stages[stage].firstLayer + k].name);
   json.end();
-  // Those of this program: others may have micro-batches of another size.
+  // Other programs may have micro-batches of another size.
   if (taskSamples < program.layers[0].batch)
     json.member("task_samples", taskSamples);
   json.end();

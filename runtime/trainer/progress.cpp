@@ -167,6 +167,8 @@ static void add(const BatchRun &batch, int64_t tokens, JsonWriter &json) {
     json.value(row);
   json.end()
       .member("search_ns", static_cast<int64_t>(1e9 * batch.seconds))
+      .member("wait_ns", batch.waitNs)
+      .member("prepare_ns", batch.prepareNs)
       .member("predicted_ns", planned.program->batch().predictedNs);
 }
 
@@ -186,7 +188,7 @@ void Progress::iteration(int64_t number, int64_t last,
     predictedNs += own->planned.program->batch().predictedNs;
   }
   const int64_t tokens = trainer.tokensOf(own ? own->run->program() : program);
-  if (isCompiled && result.enqueueNs >= 0)
+  if ((isCompiled || own) && result.enqueueNs >= 0)
     enqueueTimes[program.id].push_back(result.enqueueNs);
   double tokensPerSecond =
       static_cast<double>(tokens) * 1e9 / static_cast<double>(result.ns);
@@ -250,7 +252,7 @@ static bool hasAttention(const LayerDesc &layer) {
          layer.kind == LayerKind::LlamaBlock;
 }
 
-/// Those of all batches beside their predictions.
+/// The mean time of all batches, next to its prediction.
 std::string Progress::describeBatches(const std::vector<int64_t> &ns) const {
   const auto count = static_cast<int64_t>(ns.size());
   return ", mean " +

@@ -65,7 +65,7 @@ private:
   bool isLineOpen = false;
   /// Indexed by program id.
   std::vector<std::vector<int64_t>> times, enqueueTimes;
-  /// Of programs that draw documents; null: no batch is next.
+  /// The next batch of a program that draws documents; else null.
   const BatchRun *batch = nullptr;
   int64_t searchedBatches = 0, predictedNs = 0;
 };

@@ -282,7 +282,7 @@ private:
   std::vector<std::unique_ptr<ProgramRun>> runs;
   std::unique_ptr<ProgramRun> evaluation;
   std::unique_ptr<Adaptation> adaptation;
-  /// Of a program that draws documents.
+  /// Null unless the program draws documents.
   std::unique_ptr<Batches> batches;
   bool hasHeldOut = false;
   int64_t skipped = 0, evaluatedAt = -1;

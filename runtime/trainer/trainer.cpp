@@ -7,6 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/launch/cores.h"
 #include "runtime/launch/store.h"
+#include "runtime/model/documents.h"
 #include "runtime/trainer/extras.h"
 #include "runtime/trainer/last_words.h"
 
@@ -174,8 +175,9 @@ bool Trainer::holdsStage(int32_t stage) const {
   return false;
 }
 
+/// Tokens that have a target.
 static int64_t tokensIn(const DocumentsDesc &documents) {
-  return documents.starts[documents.count];
+  return documents.starts[documents.count] - documents.padding;
 }
 
 int64_t Trainer::tokensOf(const ProgramDesc &program) const {
@@ -527,8 +529,9 @@ void Trainer::stageTokens(const ProgramDesc &program, int32_t replica,
   };
   const DocumentsDesc *row = documentsOf(program, microbatch);
   if (row && samples.documents) {
-    inputs.resize(tokensIn(*row));
-    targets.resize(inputs.size());
+    const size_t padded = tokensIn(*row) + row->padding;
+    inputs.assign(padded, 0);
+    targets.assign(padded, noTarget);
     samples.documents(microbatch, inputs.data(), targets.data());
   } else if (row) {
     int64_t first = 0;

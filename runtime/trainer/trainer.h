@@ -73,7 +73,7 @@ public:
   /// The documents of a program that draws them (BatchLimitsDesc), like data();
   /// else null.
   const std::shared_ptr<Documents> &allDocuments() const { return documents; }
-  /// Of the search for the schedule of each batch, in units of 1,000 tasks.
+  /// Effort of the search for each batch's schedule, in units of 1,000 tasks.
   int64_t searchEffort() const {
     constexpr int64_t byDefault = 10000;
     return options.searchEffort.value_or(byDefault);
@@ -167,11 +167,11 @@ private:
   bool readsData(int32_t stage) const;
   /// Fills the staging buffers of all micro-batches of an iteration.
   void stageData(ProgramRun &run, const Samples &samples);
-  /// Those of a replica for one micro-batch. Any thread, for one replica at a
-  /// time.
-  /// Writes some of its values at an offset of its slot.
+  /// Writes values at an offset of a replica's slot of staged data.
   using WriteData =
       std::function<void(int64_t offset, const void *values, int64_t bytes)>;
+  /// Writes the data of a replica for one micro-batch. Any thread may call it,
+  /// for one replica at a time.
   void stageMicrobatch(const ProgramDesc &program, int32_t replica,
                        int64_t microbatch, const Samples &samples,
                        const WriteData &write);

@@ -42,7 +42,7 @@ static void copyTensor(const State &state, const Tensor &tensor,
   std::memcpy(values.data(), data.data(), data.size());
 }
 
-/// Those of all processes, in process 0.
+/// The weights of all processes, in process 0; elsewhere those that it holds.
 static Weights copyWeights(const State &state) {
   enter(state.world(), Phase::Gather);
   Weights weights;
@@ -365,7 +365,7 @@ bool Verification::run(const Case &each) {
                 100 * tolerance);
   auto compare = isExact ? compareBits : compareChange;
   Difference difference = compare(trainer.state(), reference, pipeline);
-  // Those of the model; every replica's have been compared.
+  // Count each weight once, although those of every replica were compared.
   int64_t elements = 0, tensors = 0;
   for (const Tensor &tensor : trainer.state().tensors())
     if (tensor.replica == tensor.owner) {

@@ -79,7 +79,7 @@ std::unique_ptr<Transport> makeCpuTransport(
                                               const TransportOptions &));
 
 //===----------------------------------------------------------------------===//
-// By TCP.
+// Endpoints over TCP.
 //===----------------------------------------------------------------------===//
 
 /// Connects the processes of a run with their peers. All call it at the same

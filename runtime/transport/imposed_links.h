@@ -181,8 +181,8 @@ private:
 
 /// Makes the imposed links of a transport.
 using LinkImposer = std::function<std::unique_ptr<ImposedNetwork>()>;
-/// Of those that impose what the network's constructor takes; empty if that is
-/// nothing.
+/// Makes networks from the arguments of ImposedNetwork's constructor; empty if
+/// these impose nothing.
 LinkImposer linkImposer(ImposedLink constant,
                         std::shared_ptr<const LinkTrace> trace = nullptr);
 

@@ -26,14 +26,14 @@ static constexpr int numRoundTrips = 16;
 
 static constexpr size_t longestName = 128;
 
-ProcessTransport::Part ProcessTransport::tell(int32_t to, const void *data,
-                                              int64_t bytes) {
+ProcessTransport::Part ProcessTransport::startSend(int32_t to, const void *data,
+                                                   int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   return {endpoint->send(to, Endpoint::Collectives, 0, data, bytes), to};
 }
 
-ProcessTransport::Part ProcessTransport::hear(int32_t from, void *data,
-                                              int64_t bytes) {
+ProcessTransport::Part ProcessTransport::startReceive(int32_t from, void *data,
+                                                      int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex);
   return {endpoint->receive(from, Endpoint::Collectives, data, bytes), from};
 }
@@ -72,11 +72,11 @@ void ProcessTransport::beginPhase(Phase entered) {
 }
 
 void ProcessTransport::sendNow(int32_t to, const void *data, int64_t bytes) {
-  finish(tell(to, data, bytes));
+  finish(startSend(to, data, bytes));
 }
 
 void ProcessTransport::receiveNow(int32_t from, void *data, int64_t bytes) {
-  finish(hear(from, data, bytes));
+  finish(startReceive(from, data, bytes));
 }
 
 /// Finds the peers, and compares clocks for the first time.
@@ -97,7 +97,7 @@ void ProcessTransport::meetPeers() {
     Peer &peer = peers.back();
     peer.rank = rank;
     char theirs[longestName] = {};
-    const Part heard = hear(rank, theirs, longestName);
+    const Part heard = startReceive(rank, theirs, longestName);
     sendNow(rank, mine, longestName);
     finish(heard);
     peer.hasSameClock = *mine && std::memcmp(mine, theirs, longestName) == 0;
@@ -109,7 +109,7 @@ void ProcessTransport::meetPeers() {
 std::vector<RoundTrip> ProcessTransport::ask(const Peer &peer) {
   std::vector<RoundTrip> trips(numRoundTrips);
   for (RoundTrip &trip : trips) {
-    const Part heard = hear(peer.rank, nullptr, 0);
+    const Part heard = startReceive(peer.rank, nullptr, 0);
     trip.sent = clock->now();
     sendNow(peer.rank, nullptr, 0);
     finish(heard);

@@ -220,8 +220,8 @@ private:
   const Peer &peerOf(int32_t rank) const;
   std::vector<RoundTrip> ask(const Peer &peer);
   std::vector<uint64_t> answer(Peer &peer);
-  Part tell(int32_t to, const void *data, int64_t bytes);
-  Part hear(int32_t from, void *data, int64_t bytes);
+  Part startSend(int32_t to, const void *data, int64_t bytes);
+  Part startReceive(int32_t from, void *data, int64_t bytes);
   /// Throws Error if the peer does not do its part before the deadline, and
   /// PeerFailed if another process has failed.
   void finish(Part part);

@@ -38,7 +38,8 @@ static Bound bestWithin(const Problem &problem, const Limits &limits) {
   if (problem.hostMemory.hasCopies()) {
     const Bound free = bestWithin(withoutCaps(problem), limits);
     const BoundArgument copied = copiedBytes();
-    if (copied.cost > limits.maxCost || copied.name == limits.without)
+    if (copied.cost > limits.maxCost || copied.name == limits.without ||
+        problem.isUneven())
       return free;
     const int64_t ns = copied.compute(problem, limits.ceiling, limits.effort);
     return ns > free.ns ? Bound{ns, copied.name} : free;

@@ -26,10 +26,10 @@ static int64_t takenByBackward(const Problem &problem, int32_t replica,
 
 /// Bytes that a replica may have on the host while a task of `kind` runs.
 static int64_t awayDuring(const Problem &problem, int32_t replica,
-                          ActionKind kind) {
+                          ActionKind kind, int64_t microbatch) {
   return problem.hostMemory.mayCopy(replica) &&
                  !(problem.neededFor(replica, kind) & loadDone)
-             ? problem.cost(replica, ActionKind::Save).releaseBytes
+             ? problem.cost(replica, ActionKind::Save, microbatch).releaseBytes
              : 0;
 }
 
@@ -82,12 +82,13 @@ static std::vector<int64_t> neededBytesOf(const Problem &problem,
     const int64_t forward =
         problem.cost(replica, ActionKind::Forward, microbatch).acquireBytes;
     const int64_t taken = forward + again.acquireBytes;
-    bytes =
-        std::max({bytes, forward,
-                  taken - awayDuring(problem, replica, ActionKind::Recompute),
-                  taken - again.releaseBytes +
-                      takenByBackward(problem, replica, microbatch) -
-                      awayDuring(problem, replica, ActionKind::InputGrad)});
+    bytes = std::max(
+        {bytes, forward,
+         taken -
+             awayDuring(problem, replica, ActionKind::Recompute, microbatch),
+         taken - again.releaseBytes +
+             takenByBackward(problem, replica, microbatch) -
+             awayDuring(problem, replica, ActionKind::InputGrad, microbatch)});
   }
   // If micro-batches are assigned to replicas, a rank's replicas may never hold
   // the same micro-batch.
@@ -99,7 +100,8 @@ static std::vector<int64_t> neededBytesOf(const Problem &problem,
       leastAway(problem.numRanks(), infinite);
   for (int32_t replica = 0; replica < problem.numReplicas(); ++replica) {
     const int32_t rank = problem.rankOf(replica);
-    const int64_t away = awayDuring(problem, replica, ActionKind::Forward);
+    const int64_t away =
+        awayDuring(problem, replica, ActionKind::Forward, microbatch);
     all[rank] +=
         problem.cost(replica, ActionKind::Forward, microbatch).acquireBytes -
         away;

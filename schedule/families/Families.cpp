@@ -296,7 +296,11 @@ static FamilyResult generateCopies(const FamilyChoice &choice,
         offloadWords[static_cast<int>(choice.offload->pairs)]);
   FamilyChoice plain = choice;
   plain.offload.reset();
-  FamilyResult result = generate(plain, problem);
+  // Copies make it fit; generateUneven() would delay forwards.
+  Problem free = problem;
+  if (problem.isUneven())
+    std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
+  FamilyResult result = generate(plain, free);
   if (!result || !simulate(problem, *result).complete)
     return result;
   // Gathers are placed later, and need memory.

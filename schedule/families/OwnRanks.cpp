@@ -163,8 +163,8 @@ private:
 /// An action of a stage's order, and what it is sorted by.
 struct Placed {
   int64_t slot = 0;
-  /// Of the actions of one slot: steps, then backwards, then forwards, each
-  /// kind from the last stage to the first.
+  /// Order within a slot: steps, backwards, forwards; each from the last stage
+  /// to the first.
   enum class Kind : uint8_t { Step, Backward, Forward } kind = Kind::Step;
   int32_t stage = 0;
   int64_t position = 0;

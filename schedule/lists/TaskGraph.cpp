@@ -154,10 +154,13 @@ private:
       return;
     graph.mayCopy[rank] = true;
     row.load = graph.rowOf(replica, ActionKind::Load);
-    if (problem.cost(replica, ActionKind::Save).releaseBytes > 0)
-      graph.pairs[rank].push_back({graph.rowOf(replica, ActionKind::Forward),
-                                   graph.rowOf(replica, ActionKind::Save),
-                                   row.load, number});
+    const int32_t save = graph.rowOf(replica, ActionKind::Save);
+    bool hasBytes = false;
+    for (int32_t i = 0; i < graph.microbatches; ++i)
+      hasBytes |= graph.tasks[graph.id(save, i)].frees > 0;
+    if (hasBytes)
+      graph.pairs[rank].push_back(
+          {graph.rowOf(replica, ActionKind::Forward), save, row.load, number});
   }
 
   void addOutputs(const TaskRow &row, ActionKind kind, int32_t i) {

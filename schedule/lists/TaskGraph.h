@@ -76,7 +76,7 @@ struct TaskGraph {
   bool isFused = false;
   /// Whether every replica takes every micro-batch.
   bool isWhole = true;
-  /// Those of a replica follow each other.
+  /// Rows of a replica follow each other.
   std::vector<TaskRow> rows;
   /// Rows on the same rank whose messages a row needs.
   std::vector<int32_t> sources;

@@ -50,10 +50,11 @@ std::optional<Fault> rondo::checkHostMemory(const Problem &problem) {
   return std::nullopt;
 }
 
-std::optional<Fault> rondo::checkCopies(const Problem &problem) {
+/// Checks the copies of one micro-batch.
+static std::optional<Fault> checkCopiesOf(const Problem &problem, int64_t i) {
   for (int32_t h = 0; h < problem.numReplicas(); ++h) {
-    const Cost &save = problem.cost(h, ActionKind::Save),
-               &load = problem.cost(h, ActionKind::Load);
+    const Cost &save = problem.cost(h, ActionKind::Save, i),
+               &load = problem.cost(h, ActionKind::Load, i);
     const int32_t stage = problem.replicas[h].stage;
     if (!problem.hostMemory.mayCopy(h)) {
       if ((save.ns | save.acquireBytes | save.releaseBytes | load.ns |
@@ -61,8 +62,6 @@ std::optional<Fault> rondo::checkCopies(const Problem &problem) {
         return makeFault<FaultKind::CostOfNoCopy>(stage);
       continue;
     }
-    if (problem.isUneven())
-      return makeFault<FaultKind::CopiesOfUneven>(stage);
     if (problem.iterations > 1)
       return makeFault<FaultKind::CopiesOfIterations>(stage,
                                                       problem.iterations);
@@ -73,10 +72,18 @@ std::optional<Fault> rondo::checkCopies(const Problem &problem) {
         save.releaseBytes != load.acquireBytes)
       return makeFault<FaultKind::CopiesDiffer>(stage, save.releaseBytes,
                                                 load.acquireBytes);
-    const int64_t most = problem.copyableBytes(h, before);
+    const int64_t most = problem.copyableBytes(h, before, i);
     if (save.releaseBytes > most)
       return makeFigureFault<FaultKind::CopiesTooMuch>(save.releaseBytes, most)
-          .withAction(Action(ActionKind::Save, h, 0));
+          .withAction(Action(ActionKind::Save, h, i));
   }
+  return std::nullopt;
+}
+
+std::optional<Fault> rondo::checkCopies(const Problem &problem) {
+  const int64_t count = problem.unevenCosts.empty() ? 1 : problem.microbatches;
+  for (int64_t i = 0; i < count; ++i)
+    if (std::optional<Fault> fault = checkCopiesOf(problem, i))
+      return fault;
   return std::nullopt;
 }

@@ -8,15 +8,13 @@
 
 using namespace rondo;
 
-int64_t Problem::copyableBytes(int32_t replica, LoadBefore before) const {
-  int64_t least = infinite;
-  for (int64_t i = 0; i < (unevenCosts.empty() ? 1 : microbatches); ++i) {
-    const int64_t taken = cost(replica, ActionKind::Forward, i).acquireBytes,
-                  freed = cost(replica, ActionKind::InputGrad, i).releaseBytes;
-    least = std::min(least,
-                     before == LoadBefore::WeightGrad ? taken - freed : taken);
-  }
-  return least;
+int64_t Problem::copyableBytes(int32_t replica, LoadBefore before,
+                               int64_t microbatch) const {
+  const int64_t taken =
+                    cost(replica, ActionKind::Forward, microbatch).acquireBytes,
+                freed = cost(replica, ActionKind::InputGrad, microbatch)
+                            .releaseBytes;
+  return before == LoadBefore::WeightGrad ? taken - freed : taken;
 }
 
 std::optional<int64_t> Problem::copyNs(int32_t rank, int64_t bytes) const {
@@ -40,7 +38,7 @@ void Problem::setCopies(int32_t stage, const StageCopies &copies) {
     if (replica.samples != samples)
       own.bytes = std::min(
           own.bytes, copyableBytes(replicas.numberOf(stage, replica.index),
-                                   copies.before));
+                                   copies.before, /*microbatch=*/0));
     for (std::optional<int64_t> *ns : {&own.saveNs, &own.loadNs})
       if (*ns)
         *ns = partOfUp(**ns, replica.samples, samples);
@@ -61,8 +59,13 @@ void Problem::setReplicaCopies(int32_t replica, const StageCopies &copies) {
 Problem Problem::withoutCopies() const {
   Problem without = *this;
   without.hostMemory = {};
+  const int64_t count = unevenCosts.empty() ? 0 : microbatches;
   for (int32_t replica = 0; replica < numReplicas(); ++replica)
-    without.cost(replica, ActionKind::Save) =
-        without.cost(replica, ActionKind::Load) = {};
+    for (ActionKind kind : {ActionKind::Save, ActionKind::Load}) {
+      without.cost(replica, kind) = {};
+      std::fill_n(without.unevenCosts.begin() +
+                      (replica * numCostColumns + costColumn(kind)) * count,
+                  count, Cost());
+    }
   return without;
 }

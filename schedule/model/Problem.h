@@ -217,8 +217,9 @@ struct Problem {
   /// The cost of an action, over all micro-batches that it serves.
   Cost costOf(Action action) const {
     const Cost &even = cost(action.subject, action.kind());
-    return unevenCosts.empty() || !action.isTask() ? timesCount(even, action)
-                                                   : sumOfCosts(action);
+    return unevenCosts.empty() || !(action.isTask() || action.traits().isCopy())
+               ? timesCount(even, action)
+               : sumOfCosts(action);
   }
   /// Bytes of a message that serves `count` micro-batches from one on.
   int64_t bytesOf(int64_t edge, int64_t microbatch, int64_t count = 1) const {
@@ -356,9 +357,9 @@ struct Problem {
   /// of its shared link. Nothing if the rank has no host link.
   std::optional<int64_t> copyNs(int32_t rank, int64_t bytes) const;
   /// Bytes of a micro-batch that a replica holds from the end of F until the
-  /// task that LOAD is for: the limit of what SAVE frees. Of the smallest
-  /// micro-batch if they differ.
-  int64_t copyableBytes(int32_t replica, LoadBefore before) const;
+  /// task that LOAD is for: the limit of what SAVE frees.
+  int64_t copyableBytes(int32_t replica, LoadBefore before,
+                        int64_t microbatch) const;
   /// Sets costs and bytes by micro-batch, in the form of `unevenCosts` and
   /// `unevenBytes`; either may be empty. Where all micro-batches are equal,
   /// sets `costs` and Edge::bytes alone. Preconditions: edges and

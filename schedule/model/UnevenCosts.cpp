@@ -69,7 +69,7 @@ void Problem::setUneven(std::vector<Cost> costsByMicrobatch,
       if (held(i) > held(largest))
         largest = i;
     for (const ActionTraits &traits : actionTable.rows)
-      if (traits.isTask()) {
+      if (traits.isTask() || traits.isCopy()) {
         cost(replica, traits.kind).acquireBytes =
             of(traits.kind, largest).acquireBytes;
         cost(replica, traits.kind).releaseBytes =

@@ -74,30 +74,31 @@ private:
     for (int64_t i = ofTasks.begin[number]; i < ofTasks.begin[number + 1]; ++i)
       await(lane, positions[ofTasks.awaited[i]]);
     for (BufferKind kind : traits.takes)
-      if (const int64_t slot = slotOf(action, kind); slot >= 0)
-        if (const int64_t before = releasedBy[slot]; before != none)
-          if (problem.hostMemory.laneOf(rank, order.all()[before].kind()) !=
-              lane)
-            await(lane, before);
+      forEachSlot(action, kind, [&](int64_t &before) {
+        if (before != none &&
+            problem.hostMemory.laneOf(rank, order.all()[before].kind()) != lane)
+          await(lane, before);
+      });
     forEachReleased(problem, action, [&](BufferKind kind) {
-      if (const int64_t slot = slotOf(action, kind); slot >= 0)
-        releasedBy[slot] = position;
+      forEachSlot(action, kind, [&](int64_t &last) { last = position; });
     });
   }
 
-  /// The slot of a buffer that copies read or write; below 0: the action has no
-  /// such buffer.
-  int64_t slotOf(Action action, BufferKind kind) const {
+  /// Calls `visit` with `releasedBy` of each slot of a buffer that copies read
+  /// or write, if the action has such a buffer.
+  template <typename Visit>
+  void forEachSlot(Action action, BufferKind kind, Visit visit) {
     const bool isAway = isCopied[placeOf(action)];
     const bool isThere =
         kind == BufferKind::OnHost || (isLoaded(kind) && isAway) ||
         (isOffloaded(kind) && (!isAway || action.traits().isCopy() ||
                                action.kind() == ActionKind::Forward));
-    if (!isThere)
-      return Slots::none;
-    return slots.of(static_cast<int32_t>(action.subject) * numBufferKinds +
-                        static_cast<int32_t>(kind),
-                    action.index);
+    const int32_t buffer =
+        static_cast<int32_t>(action.subject) * numBufferKinds +
+        static_cast<int32_t>(kind);
+    const int64_t slot = isThere ? slots.of(buffer, action.index) : Slots::none;
+    for (int64_t i = 0; slot >= 0 && i < slots.span(buffer, action.index); ++i)
+      visit(releasedBy[slot + i]);
   }
 
   void await(Lane lane, int64_t position) {

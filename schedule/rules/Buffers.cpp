@@ -156,7 +156,7 @@ Replay::Found Replay::releaseInputs() {
 /// The number of tasks and sends that read a buffer that the current task
 /// takes.
 int32_t Replay::usesOf(int32_t number) {
-  // Of what a backward keeps for W, B alone has no other reader.
+  // The buffer for W has a reader after I and none after B.
   if (areRoundRobin || buffers[number].kind == BufferKind::KeptForWeightGrad)
     return countUses(number);
   int32_t &uses = knownUses[number];

@@ -61,7 +61,7 @@ constexpr int64_t numMissing(uint8_t seen, uint8_t recomputes) {
          (!(seen & backwardBit) && !(hasInputGrad && hasWeightGrad));
 }
 
-/// How much is missing from a schedule.
+/// Number of tasks that a schedule lacks.
 struct Extent {
   int64_t tasks = 0;
   /// Micro-batches of the problem, and of the schedule if it has fewer; else 0.

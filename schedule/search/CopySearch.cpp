@@ -107,7 +107,9 @@ private:
   /// W keeps the order of sums, B only if that is asked for.
   OrderClass ordersOf(bool isFused) const {
     if (problem.isUneven())
-      return options.orders;
+      return options.inIndexOrder && !isOrderGiven(options.orders)
+                 ? OrderClass::Sums
+                 : options.orders;
     return isFused && !options.inIndexOrder ? OrderClass::Free
                                             : OrderClass::Sums;
   }
@@ -174,7 +176,7 @@ private:
       if (!made || made->numActions() > maxActions || made->hasCounts() ||
           made->hasSteps())
         continue;
-      Judged judged = judge(free, std::move(*made), options.inIndexOrder);
+      Judged judged = judge(free, std::move(*made), options);
       budget.use(judged.steps);
       if (judged.isLegal())
         drafts.push_back(
@@ -258,8 +260,7 @@ private:
   void dropCopies(const ListDomain &domain, RankLists lists) {
     Budget rest = budget.part(8 * int64_t(lists.total()) * lists.total());
     makeAnnealing(domain, options.seed, rest).dropCopies(lists);
-    Judged judged =
-        judge(problem, toSchedule(domain.graph, lists), options.inIndexOrder);
+    Judged judged = judge(problem, scheduleOf(domain, lists), options);
     if (judged.objective > objective())
       return;
     result.schedule = std::move(judged.schedule);

@@ -39,10 +39,15 @@ int64_t ListSearch::offer(Schedule schedule, const std::string &origin) {
 }
 
 int64_t ListSearch::offer(const ListDomain &domain, const RankLists &lists) {
+  return offer(scheduleOf(domain, lists), domain.origin);
+}
+
+Schedule ListSearch::scheduleOf(const ListDomain &domain,
+                                const RankLists &lists) const {
   Schedule schedule = toSchedule(domain.graph, lists);
   if (problem.isUneven() && ordersWeightGrads(domain.orders))
     schedule.accumulation = lists.order;
-  return offer(std::move(schedule), domain.origin);
+  return schedule;
 }
 
 ListAnnealing ListSearch::makeAnnealing(const ListDomain &domain, uint64_t seed,

@@ -35,7 +35,7 @@ struct ListChain {
   ListAnnealing::Settings settings;
 };
 
-/// What a search on lists of one graph may choose, and the name of its results.
+/// The choices of a search on lists of one graph, and the name of its results.
 struct ListDomain {
   const TaskGraph &graph;
   OrderClass orders = OrderClass::Sums;
@@ -53,6 +53,8 @@ protected:
   /// `never` if it is not legal.
   int64_t offer(Schedule schedule, const std::string &origin);
   int64_t offer(const ListDomain &domain, const RankLists &lists);
+  /// A schedule of lists, with their order of sums if micro-batches differ.
+  Schedule scheduleOf(const ListDomain &domain, const RankLists &lists) const;
   /// An annealing of the problem's graph, exact with NICs.
   ListAnnealing makeAnnealing(const ListDomain &domain, uint64_t seed,
                               Budget &own) const;

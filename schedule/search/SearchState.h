@@ -13,8 +13,8 @@
 
 namespace rondo {
 
-/// What all searches have in common: limits, threads, the best schedule and the
-/// bound.
+/// The limits, the threads, the best schedule and the bound of a search, which
+/// all of its parts share.
 class SearchState {
 protected:
   SearchState(const Problem &problem, const SearchOptions &options)

@@ -221,7 +221,7 @@ private:
             return starts;
           Construction made =
               constructed(domain, annealing, order,
-                          {weightGrad, true, inFlight, isTapered});
+                          {weightGrad, true, inFlight, isTapered, {}});
           if (made.start.ns < best.start.ns)
             best = made;
           insertStart(starts, std::move(made.start), maxStarts);

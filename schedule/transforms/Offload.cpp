@@ -147,9 +147,9 @@ void Rank::find(const Schedule &schedule, const Simulation &run,
       Pair pair;
       pair.save = Action(ActionKind::Save, replica, m);
       pair.load = Action(ActionKind::Load, replica, m);
-      pair.bytes = problem.cost(replica, ActionKind::Load).acquireBytes;
-      pair.saveNs = problem.cost(replica, ActionKind::Save).ns;
-      pair.loadNs = problem.cost(replica, ActionKind::Load).ns;
+      pair.bytes = problem.costOf(pair.load).acquireBytes;
+      pair.saveNs = problem.costOf(pair.save).ns;
+      pair.loadNs = problem.costOf(pair.load).ns;
       pair.forward = found->second;
       pair.takenNs = endNs[found->second];
       pair.neededNs = startNs[i];
@@ -447,5 +447,6 @@ Schedule rondo::withCopies(const Problem &problem, const Schedule &schedule,
     result.endRank();
   }
   result.linkOrders = schedule.linkOrders;
+  result.accumulation = schedule.accumulation;
   return result;
 }

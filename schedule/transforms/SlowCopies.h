@@ -19,7 +19,7 @@ struct SlowCopies {
   int64_t copiesNs = 0, idleNs = 0;
 };
 
-/// Of the first such rank, the replica whose copies lack the least time.
+/// On the first such rank, the replica whose copies lack the least time.
 /// Preconditions: those of withCopies() (schedule/transforms/Offload.h).
 std::optional<SlowCopies> findSlowCopies(const Problem &problem,
                                          const Schedule &schedule);

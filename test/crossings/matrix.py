@@ -158,6 +158,7 @@ def toolbox(build: Path, folder: Path) -> Toolbox:
     """The tools of a build, and the bodies of custom layers."""
     bodies = {
         "mlp": SOURCE / "examples" / "body" / "mlp.c",
+        "parts": SOURCE / "test" / "e2e" / "Inputs" / "parts.c",
         "join": SOURCE / "test" / "crossings" / "Inputs" / "join.c",
     }
     libraries = {}

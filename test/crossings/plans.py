@@ -18,6 +18,16 @@ MLP = (
     f'custom<body = "mlp", parameters = [16], {BY_SAMPLES}, weight_bytes = 2112, documents = true, '
     f"saved_for_weight_grad_bytes = {MLP_BYTES}, kept_for_weight_grad_bytes = {MLP_BYTES}>"
 )
+# The same sizes, with named parts of what F saves.
+PARTS = (
+    f'custom<body = "parts", parameters = [16], {BY_SAMPLES}, weight_bytes = 2048, documents = true, '
+    "saved = ["
+    'part<name = "x", bytes = [1024, 2048, 3072, 4096], read_by = weight_grad>, '
+    'part<name = "slope", bytes = [1024, 2048, 3072, 4096], read_by = input_grad>, '
+    'part<name = "mid.u", bytes = [1024, 2048, 3072, 4096]>, '
+    'part<name = "square", bytes = [1024, 2048, 3072, 4096], read_by = weight_grad>], '
+    "kept_for_weight_grad_bytes = [1024, 2048, 3072, 4096]>"
+)
 JOIN = f'custom<body = "join", {BY_SAMPLES}, documents = true>'
 # Of the four micro-batches.
 DOCUMENTS = "documents [[9, 5], [16, 16, 3], [7], [12, 4]]"
@@ -92,7 +102,7 @@ class Plan:
 
     @property
     def libraries(self) -> list[str]:
-        return ["mlp"] * self.custom + ["join"] * self.graph
+        return ["parts" if self.offload == "parts" else "mlp"] * self.custom + ["join"] * self.graph
 
     def stages(self) -> list[list[str]]:
         """The layers of each stage."""
@@ -106,7 +116,8 @@ class Plan:
 
     def kind_of(self, layer: str) -> str:
         ends = {"wte": "embedding", "lm_head": "head", "join": JOIN}
-        return MLP if self.custom and layer == "h1" else ends.get(layer, "block")
+        custom = PARTS if self.offload == "parts" else MLP
+        return custom if self.custom and layer == "h1" else ends.get(layer, "block")
 
     def model(self) -> str:
         own = "heads = 2, ffn = 32, batch = 4"
@@ -138,8 +149,9 @@ class Plan:
         """A layer in a list of those that are recomputed keeps nothing that could leave."""
         if self.offload != "parts":
             return "offload" if self.offload else ""
-        parts = [f"@{layer}.{'qkv' if self.kind_of(layer) == 'block' else 'saved_for_weight_grad'}" for layer in layers
-                 if f"@{layer}]" not in recompute]
+        named = {"block": ["qkv"], PARTS: ["slope", "mid.u"]}
+        parts = [f"@{layer}.{part}" for layer in layers if f"@{layer}]" not in recompute
+                 for part in named.get(self.kind_of(layer), ["saved_for_weight_grad"])]
         return f"offload [{', '.join(parts)}]"
 
     @property

@@ -30,6 +30,15 @@ struct cublasLtMatrixLayoutOpaque_t {
   cudaDataType_t type;
   uint64_t rows, columns;
   int64_t stride;
+  int32_t samples = 1;
+  int64_t sampleStride = 0;
+
+  /// The address of a sample.
+  template <typename Void> Void *at(Void *data, int32_t sample) const {
+    const int64_t bytes = type == CUDA_R_32F ? 4 : 2;
+    return reinterpret_cast<Void *>(reinterpret_cast<uintptr_t>(data) +
+                                    sample * sampleStride * bytes);
+  }
 };
 struct cublasLtMatmulPreferenceOpaque_t {
   size_t workspaceBytes = 0;
@@ -109,6 +118,17 @@ struct Task {
   size_t workspaceBytes;
 
   void run() const {
+    for (int32_t sample = 0; sample < layoutD.samples; ++sample) {
+      Task one = *this;
+      one.a = layoutA.at(a, sample);
+      one.b = layoutB.at(b, sample);
+      one.c = layoutC.at(c, sample);
+      one.d = layoutD.at(d, sample);
+      one.runSample();
+    }
+  }
+
+  void runSample() const {
     const int rows = static_cast<int>(layoutD.rows);
     const int columns = static_cast<int>(layoutD.columns);
     const bool transA = desc.transA == CUBLAS_OP_T;
@@ -167,6 +187,9 @@ cublasStatus_t check(const Desc &desc, const MatrixLayout &a,
   if (rows(a, desc.transA) != d.rows || columns(b, desc.transB) != d.columns ||
       columns(a, desc.transA) != rows(b, desc.transB) || c.rows != d.rows ||
       c.columns != d.columns)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  if (a.samples != d.samples || b.samples != d.samples ||
+      c.samples != d.samples)
     return CUBLAS_STATUS_INVALID_VALUE;
   // Types: fp32 throughout, or bf16 with C and D of the same type.
   bool types = a.type == b.type && c.type == d.type &&
@@ -270,6 +293,18 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
     return CUBLAS_STATUS_INVALID_VALUE;
   *layout = new MatrixLayout{type, rows, columns, stride};
   return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                 cublasLtMatrixLayoutAttribute_t attribute,
+                                 const void *value, size_t bytes) {
+  switch (attribute) {
+  case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+    return setMember(layout->samples, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+    return setMember(layout->sampleStride, value, bytes);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
 }
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
   delete layout;
@@ -376,6 +411,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
   for (const void *pointer : {a, b, c, static_cast<const void *>(d)})
     if (!aligned(pointer, algo->alignment))
       fail("a matrix is not aligned as the preference says");
+  for (cublasLtMatrixLayout_t layout : {layoutA, layoutB, layoutC, layoutD})
+    if (!aligned(layout->at(static_cast<void *>(nullptr), 1), algo->alignment))
+      fail("a sample's matrix is not aligned as the preference says");
   if (epilogueAlignment(*desc) < algo->epilogueAlignment)
     fail("a bias or an auxiliary matrix is less aligned than the one that the "
          "algorithm was chosen for");

@@ -191,6 +191,17 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
                                    int device);
 
+// The driver (driver.cpp).
+enum cudaDriverEntryPointQueryResult {
+  cudaDriverEntryPointSuccess = 0,
+  cudaDriverEntryPointSymbolNotFound = 1,
+};
+constexpr unsigned long long cudaEnableDefault = 0;
+cudaError_t
+cudaGetDriverEntryPointByVersion(const char *name, void **function,
+                                 unsigned version, unsigned long long flags,
+                                 cudaDriverEntryPointQueryResult *result);
+
 namespace emulation {
 /// Appends work to a stream; null is the default stream.
 void enqueue(cudaStream_t stream, std::function<void()> work);

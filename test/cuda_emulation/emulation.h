@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace emulation {
@@ -58,6 +59,13 @@ struct Algorithm {
 void setAlgorithms(const std::vector<Algorithm> &all);
 /// Number of products enqueued with algorithm `number`.
 int64_t productsWith(size_t number);
+
+/// A kernel of a module that the driver loads from `image`: its work for the
+/// parameters of a launch, which it copies.
+using DriverKernel = std::function<std::function<void()>(void **parameters)>;
+void setDriverKernel(const void *image, const char *name, DriverKernel kernel);
+/// Modules that the driver has loaded and not unloaded.
+int loadedModules();
 
 /// Number of times that kernels have been given more shared memory since the
 /// last call.

@@ -115,8 +115,8 @@ pipe.model @gpt gpt<vocab = 8, sequence = 16, hidden = 8, heads = 2, ffn = 8, ba
 }
 // expected-note @+1 {{plan @p is here}}
 pipe.plan @p of @gpt on @lab microbatches(2) tokens<most = 32, in_flight = 64> {
-  // expected-error @+1 {{plan @p draws documents, but stage @s0 has several replicas, which do not go together yet: put the stage on one rank}}
-  pipe.stage @s0 [@wte, @head] on [0, 1] round_robin
+  // expected-error @+1 {{the micro-batches of plan @p differ, but stage @s0 divides the samples of each over its replicas: write `on [0, 1] round_robin`, or put the stage on one rank}}
+  pipe.stage @s0 [@wte, @head] on [0, 1]
 }
 
 // -----

@@ -244,3 +244,73 @@ pipe.model @m {
   // expected-error @+1 {{frozen_weight_bytes is 128 of 64; what lies before it}}
   pipe.layer @l custom<body = "mlp", weight_bytes = 64, frozen_weight_bytes = 128>
 }
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{saved has two parts named 'x'}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "x", bytes = 4>, part<name = "x", bytes = 8, read_by = input_grad>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{part '0.x' of saved needs a name of letters, digits, _, ., - and $ that begins with a letter or _}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "0.x", bytes = 4>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{part 'saved_for_weight_grad' of saved has the name of all parts that W reads: give it another}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "saved_for_weight_grad", bytes = 4>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{saved_for_weight_grad_bytes and saved state the same bytes: leave out saved_for_weight_grad_bytes}}
+  pipe.layer @l custom<body = "mlp", saved_for_weight_grad_bytes = 4, saved = [part<name = "x", bytes = 4>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{bytes of part 'x' is -4; the minimum is 0}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "x", bytes = -4>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{bytes of part 'x' has 2 numbers, but the layer does not say for which numbers of samples: add samples = [...]}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "x", bytes = [4, 8]>]>
+}
+
+// -----
+
+pipe.model @m samples(2) {
+  // expected-error @+1 {{bytes of part 'x' has 3 numbers for 2 numbers of samples (samples)}}
+  pipe.layer @l custom<body = "mlp", samples = [1, 2], saved = [part<name = "x", bytes = [4, 8, 12]>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{expected one of both, input_grad, weight_grad, not 'I'}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "x", bytes = 4, read_by = I>]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{custom op 'pipe.layer' key 'bytes' is missing; the keys are name, bytes, read_by}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "x">]>
+}
+
+// -----
+
+pipe.model @m {
+  // expected-error @+1 {{saved has 33 parts; the maximum is 32}}
+  pipe.layer @l custom<body = "mlp", saved = [part<name = "p0", bytes = 4>, part<name = "p1", bytes = 4>, part<name = "p2", bytes = 4>, part<name = "p3", bytes = 4>, part<name = "p4", bytes = 4>, part<name = "p5", bytes = 4>, part<name = "p6", bytes = 4>, part<name = "p7", bytes = 4>, part<name = "p8", bytes = 4>, part<name = "p9", bytes = 4>, part<name = "p10", bytes = 4>, part<name = "p11", bytes = 4>, part<name = "p12", bytes = 4>, part<name = "p13", bytes = 4>, part<name = "p14", bytes = 4>, part<name = "p15", bytes = 4>, part<name = "p16", bytes = 4>, part<name = "p17", bytes = 4>, part<name = "p18", bytes = 4>, part<name = "p19", bytes = 4>, part<name = "p20", bytes = 4>, part<name = "p21", bytes = 4>, part<name = "p22", bytes = 4>, part<name = "p23", bytes = 4>, part<name = "p24", bytes = 4>, part<name = "p25", bytes = 4>, part<name = "p26", bytes = 4>, part<name = "p27", bytes = 4>, part<name = "p28", bytes = 4>, part<name = "p29", bytes = 4>, part<name = "p30", bytes = 4>, part<name = "p31", bytes = 4>, part<name = "p32", bytes = 4>]>
+}

@@ -490,3 +490,45 @@ pipe.schedule @again of @step {
   // expected-error @+1 {{the copy order of host link 0 is given twice}}
   pipe.copy_order 0 { pipe.load @s0[0] }
 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @h0 is here}}
+  pipe.layer @h0 custom<body = "mlp", output_bytes = 512, saved = [part<name = "x", bytes = 64, read_by = weight_grad>, part<name = "slope", bytes = 64, read_by = input_grad>, part<name = "mid.u", bytes = 64>]>
+  pipe.layer @lm_head head
+}
+pipe.plan @unknown of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads @h0.y, but layer @h0 saves no such part; its parts are saved_for_input_grad, saved_for_weight_grad, x, slope, mid.u}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.mid.u, @h0.y]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @h0 is here}}
+  pipe.layer @h0 custom<body = "mlp", output_bytes = 512, saved = [part<name = "x", bytes = 64, read_by = weight_grad>, part<name = "slope", bytes = 64, read_by = input_grad>, part<name = "mid.u", bytes = 64>]>
+  pipe.layer @lm_head head
+}
+pipe.plan @of_blocks of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 offloads @h0.qkv, but layer @h0 saves no such part; its parts are saved_for_input_grad, saved_for_weight_grad, x, slope, mid.u}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.qkv]
+}
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @gpt gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  // expected-note @+1 {{layer @h0 is here}}
+  pipe.layer @h0 custom<body = "mlp", output_bytes = 512, saved = [part<name = "x", bytes = 64, read_by = weight_grad>, part<name = "slope", bytes = 64, read_by = input_grad>, part<name = "mid.u", bytes = 64>]>
+  pipe.layer @lm_head head
+}
+pipe.plan @read_by_both of @gpt on @lab microbatches(2) {
+  // expected-error @+1 {{stage @s0 has before(weight_grad), but the input gradient of layer @h0 reads @h0.mid.u; its weight gradient alone reads x}}
+  pipe.stage @s0 [@wte, @h0, @lm_head] on 0 offload [@h0.x, @h0.mid.u] before(weight_grad)
+}

@@ -340,3 +340,23 @@ pipe.schedule @mine of @step {
     pipe.forward @s0
   }
 }
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 pipe.device @d1 }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+  pipe.layer @l1 synthetic<forward_ns = 1, input_grad_ns = 1, weight_grad_ns = 1>
+}
+pipe.plan @step of @timed on @lab microbatches(8) {
+  pipe.stage @s0 [@l0] on 0
+  pipe.stage @s1 [@l1] on 1
+}
+pipe.schedule @mine of @step {
+  pipe.rank 0 {
+    // expected-error @+1 {{region #0 ('body') failed to verify constraint: region with one variable of type index}}
+    "pipe.for"() <{lower = 0 : i64, upper = 2 : i64}> ({
+    ^bb0(%i: i32):
+    }) : () -> ()
+  }
+}

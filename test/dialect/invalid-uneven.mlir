@@ -171,18 +171,6 @@ pipe.plan @p of @timed on @lab microbatches(2) samples(2) {
 
 // -----
 
-pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
-pipe.model @timed {
-  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1>
-}
-// expected-note @+1 {{plan @p is here}}
-pipe.plan @p of @timed on @lab microbatches(2) {
-  // expected-error @+1 {{stage @s0 offloads, which do not go together yet: leave out `offload`}}
-  pipe.stage @s0 [@l0] on 0 offload
-}
-
-// -----
-
 pipe.cluster @lab { pipe.device @d0 }
 pipe.model @timed {
   pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1, weight_bytes = 64>
@@ -327,3 +315,17 @@ pipe.plan @p of @gpt on @lab microbatches(2) documents [[8], [4]] {
 // expected-error @+1 {{the micro-batches of plan @p differ, but an adaptive executable measures one time for each task of a stage: compile without --adaptive; --schedule takes several schedules, of which a run chooses}}
 pipe.schedule @a of @p family<"1f1b">
 pipe.executable @e of [@a] adaptive<candidates = 2>
+
+// -----
+
+pipe.cluster @lab { pipe.device @d0 <host_link = <bytes_per_us = 1>> }
+pipe.model @timed {
+  pipe.layer @l0 synthetic<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = [4, 8]>
+}
+// expected-note @+1 {{plan @p is here}}
+pipe.plan @p of @timed on @lab microbatches(2) {
+  // expected-error @+1 {{offload_bytes of stage @s0 has 3 entries; plan @p has 2 micro-batches: write one entry for each}}
+  pipe.stage @s0 [@l0] on 0 offload
+      costs<forward_ns = [1, 2], input_grad_ns = 1, weight_grad_ns = 1, activation_bytes = [4, 8],
+            input_grad_frees_bytes = 0, output_bytes = 0, offload_bytes = [4, 8, 1]>
+}

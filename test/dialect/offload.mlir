@@ -34,6 +34,21 @@ pipe.plan @parts of @gpt on @lab microbatches(2) {
   // CHECK-NEXT: pipe.stage @s1 [@h1, @lm_head] on 1 offload [@h1.activation] before(weight_grad){{$}}
   pipe.stage @s1 [@h1, @lm_head] on 1 offload [@h1.activation] before(weight_grad)
 }
+// Named parts of a custom layer.
+// CHECK-LABEL: pipe.model @custom
+pipe.model @custom gpt<vocab = 16, sequence = 4, hidden = 8, heads = 2, ffn = 16, batch = 4> {
+  pipe.layer @wte embedding
+  pipe.layer @mlp custom<body = "mlp", output_bytes = 512,
+                         saved = [part<name = "x", bytes = 64, read_by = weight_grad>, part<name = "mid.u", bytes = 64>]>
+  pipe.layer @lm_head head
+}
+// CHECK-LABEL: pipe.plan @custom_parts
+pipe.plan @custom_parts of @custom on @lab microbatches(2) {
+  // CHECK-NEXT: pipe.stage @s0 [@wte] on 0{{$}}
+  pipe.stage @s0 [@wte] on 0
+  // CHECK-NEXT: pipe.stage @s1 [@mlp, @lm_head] on 1 offload [@mlp.mid.u, @mlp.x, @lm_head.logits]{{$}}
+  pipe.stage @s1 [@mlp, @lm_head] on 1 offload [@mlp.mid.u, @mlp.x, @lm_head.logits]
+}
 // CHECK-LABEL: pipe.plan @checkpoints
 pipe.plan @checkpoints of @gpt on @lab microbatches(2) {
   // CHECK-NEXT: pipe.stage @s0 [@wte, @h0] on 0 offload before(weight_grad){{$}}

@@ -69,6 +69,15 @@ pipe.model @streams samples(8) {
   // CHECK-NEXT: custom<body = "b", loss = true, streams = [data<name = "labels", dtype = int32, below = 10, ignored = -100>]>
   pipe.layer @l1 custom<body = "b", loss = true, streams = [data<name = "labels", dtype = int32, below = 10, ignored = -100>]>
 }
+// Named parts of what F saves: both tasks read a part unless one is named.
+// CHECK-LABEL: pipe.model @parts samples(2) {
+pipe.model @parts samples(2) {
+  // CHECK-NEXT: custom<body = "a", samples = [1, 2], saved = [part<name = "attn.qkv", bytes = [64, 128]>, part<name = "scale", bytes = 16, read_by = input_grad>, part<name = "x", bytes = 32, read_by = weight_grad>]>
+  pipe.layer @l0 custom<body = "a", samples = [1, 2],
+                        saved = [part<bytes = [64, 128], name = "attn.qkv", read_by = both>,
+                                 part<name = "scale", bytes = 16, read_by = input_grad>,
+                                 part<name = "x", bytes = 32, read_by = weight_grad>]>
+}
 // CHECK-LABEL: pipe.model @between gpt
 pipe.model @between gpt<vocab = 8, sequence = 4, hidden = 8, heads = 2, ffn = 8, batch = 1> {
   // CHECK-NEXT: custom<body = "table", data = tokens>

@@ -9,8 +9,8 @@
 #include "runtime/transport/endpoint.h"
 #include "runtime/launch/handshake.h"
 #include "runtime/launch/socket.h"
-#include "runtime/launch/store.h"
 #include "test/fuzz/Target.h"
+#include "test/unit/runtime/ExchangeStore.h"
 
 #include <cstring>
 #include <memory>
@@ -25,7 +25,7 @@ namespace {
 
 /// Requests of process 1 while it connects. Anything lost is lost because the
 /// run has failed.
-class FakeStore : public Store {
+class FakeStore : public rondo::runtime::test::ExchangeStore {
 public:
   explicit FakeStore(int port) : port(port) {}
   std::vector<std::string> exchange(const std::string &name,
@@ -40,17 +40,7 @@ public:
     if (isConnected)
       throw PeerFailed{Exit::RunFailure};
   }
-  Addresses addresses() override { return {}; }
-  void set(const std::string &, const std::string &) override {}
-  std::string get(const std::string &) override { return ""; }
-  void barrier(const std::string &) override {}
-  void give(const std::string &, const std::string &) override {}
-  std::string take(const std::string &) override { return ""; }
   bool fail(Exit, const std::string &) override { return true; }
-  void leave() override {}
-  void report(const std::string &) override {}
-  std::vector<Report> reports() override { return {}; }
-  int64_t clockOffsetNs() override { return 0; }
 
   bool isConnected = false;
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/error.h"
-#include "runtime/trainer/link_emulation.h"
+#include "runtime/trainer/link_trace_reader.h"
 #include "runtime/transport/link_trace.h"
 #include "test/fuzz/Target.h"
 

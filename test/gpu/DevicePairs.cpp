@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "test/unit/conformance/Conformance.h"
+#include "test/unit/conformance/GpuWork.h"
 
 #include "runtime/transport/cuda/loopback.h"
 #include "runtime/transport/cuda/nccl_transport.h"
@@ -11,25 +12,6 @@
 using namespace rondo::runtime;
 using namespace rondo::runtime::cuda;
 using namespace rondo::runtime::test;
-
-static cudaStream_t streamOf(Device &device) {
-  return static_cast<Stream *>(device.stream())->handle;
-}
-
-static void fillCpu(Device &, void *to, int byte, int64_t bytes) {
-  std::memset(to, byte, static_cast<size_t>(bytes));
-}
-static void copyCpu(Device &, void *to, const void *from, int64_t bytes) {
-  std::memcpy(to, from, static_cast<size_t>(bytes));
-}
-static void fillGpu(Device &device, void *to, int byte, int64_t bytes) {
-  RONDO_CUDA(
-      cudaMemsetAsync(to, byte, static_cast<size_t>(bytes), streamOf(device)));
-}
-static void copyGpu(Device &device, void *to, const void *from, int64_t bytes) {
-  RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
-                             cudaMemcpyDeviceToDevice, streamOf(device)));
-}
 
 /// Loops back on the first GPU, even if there are more.
 static std::unique_ptr<Device> onFirst(int32_t rank, int32_t, const World &) {

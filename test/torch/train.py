@@ -2,37 +2,15 @@
 """One process of a run: train.py FOLDER RANK RANKS. Runs the cases of FOLDER/cases.json
 and writes what it saw to FOLDER/rank<RANK>.json."""
 
-import datetime
-import json
-import pathlib
-import sys
 import time
 
 import model
+import process
 import torch
 import torch.distributed as dist
 
 import rondo
 import rondo.torch
-
-
-def reference(stages, ids, targets, microbatches):
-    """Loss of one process, which leaves its gradients in the stages."""
-    total = 0.0
-    for x, y in zip(ids.chunk(microbatches), targets.chunk(microbatches)):
-        for stage in stages:
-            x = stage(x)
-        loss = model.loss_fn(x, y) / microbatches
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-def relative(found, expected):
-    if found is None:
-        return float("inf")
-    scale = expected.abs().max().item() or 1.0
-    return (found - expected).abs().max().item() / scale
 
 
 def run_case(case, folder, rank):
@@ -44,7 +22,9 @@ def run_case(case, folder, rank):
     ids, targets = model.batch(m * case["samples"])
 
     whole = model.stages(len(placement))
-    expected_loss = reference(whole, ids, targets, m)
+    expected_loss = process.reference(
+        whole, zip(ids.chunk(m), targets.chunk(m)), lambda x, y: model.loss_fn(x, y) / m
+    )
     modules = model.stages(len(placement))
     mine = rondo.torch.make_stages(modules, placement, "cpu")
     run = rondo.torch.runtime(mine, schedule, model.loss_fn, problem=problem,
@@ -64,7 +44,7 @@ def run_case(case, folder, rank):
         if placement[stage] != rank:
             continue
         for a, b in zip(module.parameters(), other.parameters()):
-            difference = relative(a.grad, b.grad)
+            difference = process.relative(a.grad, b.grad)
             found["difference"] = max(found["difference"], difference)
             found["tensors"] += 1
     if has_last:
@@ -110,28 +90,16 @@ def schedule_rows(problem):
     return 2 * problem.microbatches
 
 
-def main():
-    folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    torch.set_num_threads(1)
-    dist.init_process_group(
-        "gloo",
-        init_method=f"file://{folder}/store",
-        rank=rank,
-        world_size=ranks,
-        timeout=datetime.timedelta(seconds=60),
-    )
-    job = json.loads((folder / "cases.json").read_text())
+def job(cases, folder, rank, ranks, report):
     found = {"cases": {}}
-    for case in job:
+    for case in cases:
         found["cases"][case["name"]] = run_case(case, folder, rank)
-        (folder / f"rank{rank}.json").write_text(json.dumps(found))
+        report(found)
         dist.barrier()
-    found["refusals"] = check_refusals(job[0], folder, ranks)
+    found["refusals"] = check_refusals(cases[0], folder, ranks)
     costs = rondo.torch.profile_host()
     found["host"] = [costs.action_ns, costs.send_ns, costs.receive_ns, costs.wait_ns]
-    (folder / f"rank{rank}.json").write_text(json.dumps(found))
-    dist.barrier()
-    dist.destroy_process_group()
+    report(found)
 
 
-main()
+process.run(job)

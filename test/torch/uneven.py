@@ -7,14 +7,9 @@ A micro-batch is a sample of so many tokens. PyTorch's stages have one shape, so
 are padded; targets after the end are not counted. The reference is one process
 without padding. The loss is the mean over the tokens of the batch."""
 
-import datetime
-import json
-import pathlib
-import sys
-
 import model
+import process
 import torch
-import torch.distributed as dist
 
 import rondo
 import rondo.torch
@@ -66,31 +61,13 @@ def loss_of(tokens):
     return loss
 
 
-def reference(stages, rows, loss_fn):
-    total = 0.0
-    for x, y in rows:
-        for stage in stages:
-            x = stage(x)
-        loss = loss_fn(x, y)
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-def relative(found, expected):
-    if found is None:
-        return float("inf")
-    scale = expected.abs().max().item() or 1.0
-    return (found - expected).abs().max().item() / scale
-
-
 def run_case(case, folder, rank):
     of = rondo.Problem.read(folder / case["problem"])
     schedule = rondo.Schedule.read(folder / case["schedule"])
     rows = samples(case["lengths"])
     loss_fn = loss_of(sum(case["lengths"]))
     whole = model.stages(2)
-    expected = reference(whole, rows, loss_fn)
+    expected = process.reference(whole, rows, loss_fn)
     modules = model.stages(2)
     mine = rondo.torch.make_stages(modules, [0, 1], "cpu")
     run = rondo.torch.runtime(
@@ -101,7 +78,7 @@ def run_case(case, folder, rank):
     run.step(*([ids] if rank == 0 else []), **({"target": targets, "losses": losses} if rank == 1 else {}))
     found = {"difference": 0.0, "tensors": 0, "loss_difference": 0.0}
     for a, b in zip(modules[rank].parameters(), whole[rank].parameters()):
-        found["difference"] = max(found["difference"], relative(a.grad, b.grad))
+        found["difference"] = max(found["difference"], process.relative(a.grad, b.grad))
         found["tensors"] += 1
     if rank == 1:
         total = sum(loss.item() for loss in losses)
@@ -121,23 +98,10 @@ def refusal(case, folder):
     return "accepted"
 
 
-def main():
-    folder, rank, ranks = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
-    torch.set_num_threads(1)
-    dist.init_process_group(
-        "gloo",
-        init_method=f"file://{folder}/store",
-        rank=rank,
-        world_size=ranks,
-        timeout=datetime.timedelta(seconds=60),
-    )
-    job = json.loads((folder / "cases.json").read_text())
-    found = {case["name"]: run_case(case, folder, rank) for case in job}
-    said = {"cases": found, "refusal": refusal(job[0], folder)}
-    (folder / f"rank{rank}.json").write_text(json.dumps(said))
-    dist.barrier()
-    dist.destroy_process_group()
+def job(cases, folder, rank, _, report):
+    found = {case["name"]: run_case(case, folder, rank) for case in cases}
+    report({"cases": found, "refusal": refusal(cases[0], folder)})
 
 
 if __name__ == "__main__":
-    main()
+    process.run(job)

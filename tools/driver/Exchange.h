@@ -63,7 +63,7 @@ struct PlanSource {
   /// `name` lists schedules; all if it is empty.
   int read(const std::string &path, const std::string &name,
            const std::string &costsPath);
-  /// That of `plan`.
+  /// The problem of `plan`.
   const Problem &problem();
   /// Reports a failure of an exporter at the stage that it concerns, else at
   /// the schedule or the plan, else of the file `path`.

@@ -135,7 +135,7 @@ int readSchedule(const Arguments &arguments, const exchange::Importer &importer,
       read ? int(Success)
            : reportUnread(path, buffer->getBuffer(), kindsOf(importer),
                           describe(read.fault()));
-  // Those about cells may be the cause of an error.
+  // A note about a row may explain an error.
   for (const std::string &note : notes)
     if (read || StringRef(note).starts_with("row "))
       reportNote(note);

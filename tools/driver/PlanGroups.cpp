@@ -146,7 +146,8 @@ int reportNone(const GroupsRequest &request,
   return Infeasible;
 }
 
-/// How the best layout and the next of another pipeline or groups differ.
+/// Prints the next layout with another pipeline or other groups, and how much
+/// more or less time than the best one it takes.
 void printRunnerUp(ArrayRef<groups::FoundLayout> best) {
   const groups::FoundLayout &first = best.front();
   auto isOther = [&](const groups::FoundLayout &one) {

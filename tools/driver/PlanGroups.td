@@ -22,8 +22,8 @@ defm microbatch_samples : List<"microbatch-samples", "",
   "samples of a micro-batch to try, such as 1,2 (default: every divisor up to "
   "16)">;
 defm overlap : List<"overlap", "tensor,experts",
-  "messages that the stack sends beside other work: those of tensor groups "
-  "beside products, those to experts beside another micro-batch (default: "
+  "messages that the stack sends during other work: those of tensor groups "
+  "during products, those to experts during another micro-batch (default: "
   "none)">;
 defm rates : Value<"rates", "FILE",
   "what this stack reaches on these devices (rondo-rates), as --calibrate "

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Bridge.h"
-#include "dialect/OffloadedParts.h"
 #include "formats/json/Documents.h"
 #include "formats/json/Value.h"
 #include "formats/json/Verdict.h"
@@ -16,6 +15,7 @@
 #include "tools/driver/Commands.h"
 #include "tools/driver/Files.h"
 #include "tools/driver/HostArena.h"
+#include "tools/driver/OffloadText.h"
 #include "tools/driver/Report.h"
 #include "tools/driver/Session.h"
 #include "tools/driver/Terminal.h"
@@ -24,6 +24,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
 
 #define OPTIONS "tools/driver/Verify.inc"
 #include "tools/driver/OptionTable.inc"
@@ -125,30 +127,6 @@ void reportArena(pipe::ScheduleOp op, const ProvedPrograms &proved,
               : "an order with fewer micro-batches in flight takes less");
 }
 
-/// A line that lists what copies may move to the host; empty if nothing may
-/// leave.
-std::string whatLeaves(pipe::PlanOp plan, pipe::StageOp stage) {
-  std::vector<std::string> names;
-  for (pipe::LayerOp layer : plan.lookupModel().getLayers()) {
-    if (!is_contained(stage.getLayers(),
-                      mlir::FlatSymbolRefAttr::get(layer.getSymNameAttr())))
-      continue;
-    const std::string name = "@" + layer.getSymName().str();
-    const uint32_t parts = pipe::offloadedParts(stage, layer);
-    for (const std::string &part : pipe::namesOfParts(parts))
-      names.push_back(part.empty() ? name : name + "." + part);
-    if (names.empty() && pipe::areCheckpoints(parts))
-      names.push_back("checkpoints");
-  }
-  const auto costs = stage.getCosts();
-  if (names.empty() || !costs || !costs->getOffloadBytes())
-    return "";
-  return ("  stage @" + stage.getSymName() + ": " + join(names, ", ") +
-          " may leave, " + Twine(*costs->getOffloadBytes()) +
-          " bytes of a micro-batch\n")
-      .str();
-}
-
 /// Proves of a legal schedule what compiling would. Appends a line that says
 /// so, or what was not checked; fails if a program breaks a rule.
 mlir::LogicalResult proveSchedule(pipe::ScheduleOp op, std::string &said) {
@@ -238,8 +216,8 @@ int verifyModule(const std::string &modulePath) {
   bool areSound = true;
   for (auto plan : module.getOps<pipe::PlanOp>()) {
     said += ("plan @" + plan.getSymName() + ": sound\n").str();
-    for (pipe::StageOp stage : plan.getStages())
-      said += whatLeaves(plan, stage);
+    for (const std::string &line : whatLeaves(plan))
+      said += "  " + line + "\n";
   }
   for (auto schedule : module.getOps<pipe::ScheduleOp>()) {
     said += ("schedule @" + schedule.getSymName() + ": legal\n").str();

@@ -130,7 +130,7 @@ class _Steps(instructions.PipeSchedule):
         return 1
 
 
-# What a forward changes in an engine.
+# Attributes of an engine that a forward changes.
 _OF_STEP = (
     "training_dataloader",
     "data_iterator",

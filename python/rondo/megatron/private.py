@@ -171,7 +171,7 @@ def has_overlapped_reduction(chunk: Any) -> bool:
 
 
 def clear_main_grads(chunk: Any) -> None:
-    """What a DistributedDataParallel has added up."""
+    """Sets the gradients that a DistributedDataParallel has added up to zero."""
     if hasattr(chunk, "zero_grad_buffer"):
         chunk.zero_grad_buffer()
 
@@ -184,7 +184,8 @@ def start_reduction(chunk: Any) -> None:
 
 
 def add_to_main_grads(parameters: Sequence[Any]) -> None:
-    """What the hooks of a DistributedDataParallel do after a backward."""
+    """Adds gradients to main gradients, as the hooks of a DistributedDataParallel do
+    after a backward."""
     for parameter in parameters:
         if parameter.grad is not None and hasattr(parameter, "main_grad"):
             parameter.main_grad.add_(parameter.grad)

@@ -82,7 +82,8 @@ def profile(
 
 @contextlib.contextmanager
 def _apart(chunks: Sequence[Any], split: str) -> Iterator[None]:
-    """As a step runs: gradients are not reduced, and linear layers defer theirs."""
+    """The state of chunks during a step: gradients are not reduced, and linear layers
+    defer theirs."""
     linear = private.deferred_linear()
     with contextlib.ExitStack() as stack:
         for chunk in chunks:

@@ -35,8 +35,7 @@ from .runner import Trace, run
 from .table import Table
 from .tensors import TensorHooks, tensors_of
 
-# Of a trial: one runs its backward as I and W, and one as B. A third of each is there
-# so that most of them do not come first.
+# Micro-batches of a trial, and how many of them run their backward whole, as B.
 MICROBATCHES, WHOLE = 6, 3
 PINGS = 15
 # Sizes whose times tell latency from bandwidth differ by this factor or more.
@@ -45,8 +44,9 @@ SMALL_BYTES, LEAST_FACTOR = 64, 16
 
 @dataclasses.dataclass
 class Found:
-    """What a profile says. `problem` has the measured costs, `now` is the schedule that
-    was compared with, and `schedule` the searched one, both with predicted times."""
+    """The result of a profile. `problem` has the measured costs, `now` is the schedule
+    that was compared with, and `schedule` the searched one, both with predicted
+    times."""
 
     problem: Problem
     now: Schedule
@@ -112,7 +112,7 @@ class Samples(Trace):
         return None if not found else round(statistics.median(found))
 
     def value(self, stage: int) -> dict[str, Any]:
-        """Of a stage of this rank, for other ranks."""
+        """The figures of a stage of this rank, for other ranks."""
         ns = {kind: self.cost(stage, kind) for kind in "FIWB"}
         return {
             "ns": ns,
@@ -123,7 +123,7 @@ class Samples(Trace):
 
 
 def bytes_of(value: Any) -> tuple[int, int]:
-    """Of tensors that a stage passes on, and of their gradients."""
+    """Bytes of the tensors that a stage passes on, and of their gradients."""
     tensors = tensors_of(value)
     sizes = [t.numel() * t.element_size() for t in tensors]
     return sum(sizes), sum(s for s, t in zip(sizes, tensors) if t.requires_grad)
@@ -406,5 +406,5 @@ def _searched(problem: Problem, now: Table, seconds: float) -> tuple[Schedule, S
     return best, searched if is_better else best
 
 
-# What clients themselves have for their placements.
+# The families that clients have themselves, for their placements.
 _FAMILIES = ("1f1b", "interleaved-1f1b", "dualpipe-v")

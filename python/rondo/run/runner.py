@@ -10,7 +10,7 @@ from .table import Table
 
 
 class Hooks:
-    """What a client does for a row. A value is whatever the client passes between
+    """The work of a client for a row. A value is whatever the client passes between
     stages: a tensor, a tuple, an array. Micro-batches come in the order of the table,
     so fetch data by index."""
 
@@ -42,10 +42,10 @@ class Hooks:
         raise NotImplementedError
 
     def after_weight(self, stage: int, microbatch: int) -> None:
-        """After each W and B."""
+        """Called after each W and B."""
 
     def reduce(self, stage: int) -> None:
-        """After the last W or B of a stage: its gradients may be reduced."""
+        """Called after the last W or B of a stage: its gradients may be reduced."""
 
     def send(self, stage: int, kind: str, value: Any, rank: int) -> Any:
         """Starts to send the output ("F") or the input's gradient ("B") of a stage. The
@@ -66,13 +66,13 @@ class Trace:
     what it needs."""
 
     def action(self, stage: int, kind: str, microbatch: int, took: int) -> None:
-        """After each action, WAIT_SEND_F and WAIT_SEND_B too."""
+        """Called after each action, WAIT_SEND_F and WAIT_SEND_B too."""
 
     def waited(self, took: int) -> None:
-        """After each wait of a task for a message."""
+        """Called after each wait of a task for a message."""
 
     def synchronize(self) -> None:
-        """Before each look at the clock: ends what the device still runs."""
+        """Called before each reading of the clock: waits for the device's work."""
 
 
 def run(

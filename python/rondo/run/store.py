@@ -28,7 +28,7 @@ def defer(closure: Closure) -> None:
 
 
 class Split:
-    """How a backward is split. `outputs` are those that require gradients, in the order
+    """A way to split a backward. `outputs` are those that require gradients, in the order
     of `grads`, which is None for a loss; `inputs` are those that require gradients."""
 
     def input_grad(
@@ -78,7 +78,7 @@ class Store(Split):
 
 
 def add_gradient(parameter: Any, grad: Any) -> None:
-    """What autograd does at the end of a backward, without its hooks."""
+    """Adds to a parameter's gradient, as autograd does, but without hooks."""
     if parameter.grad is None:
         parameter.grad = grad
     else:

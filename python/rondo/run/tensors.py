@@ -40,7 +40,7 @@ class Shape(NamedTuple):
 
 
 class Shapes(NamedTuple):
-    """What a stage passes on for each micro-batch."""
+    """Shapes of the tensors that a stage passes on for each micro-batch."""
 
     is_tuple: bool
     tensors: tuple[Shape, ...]
@@ -52,7 +52,7 @@ def tensors_of(value: Any) -> list[Any]:
 
 
 def with_grad(value: Any) -> list[Any]:
-    """Those of a value that require a gradient."""
+    """The tensors of a value that require a gradient."""
     if value is None:
         return []
     return [t for t in tensors_of(value) if t.requires_grad]
@@ -70,7 +70,7 @@ def shapes_of(value: Any) -> Shapes:
 
 
 def encode(shapes: Shapes) -> list[int]:
-    """As numbers of a message."""
+    """Shapes as the numbers of a message."""
     numbers = [int(shapes.is_tuple), len(shapes.tensors)]
     for shape in shapes.tensors:
         numbers += [_DTYPES.index(shape.dtype), int(shape.requires_grad)]
@@ -118,7 +118,7 @@ class TensorHooks(Hooks):
         self.outputs: dict[int, Shapes] = {}
 
     def parameters(self, stage: int) -> list[Any]:
-        """Those of a stage that require gradients."""
+        """The parameters of a stage that require gradients."""
         raise NotImplementedError
 
     def run_sample(self, stage: int, x: Any) -> Any:

@@ -35,7 +35,7 @@ def _parts(cell: Any, where: str) -> tuple[int, str, int]:
 
 
 class Rows:
-    """What a file says: the stages of each rank, and how many micro-batches."""
+    """The content of a file: the stages of each rank, and the number of micro-batches."""
 
     def __init__(self, text: str, where: str):
         self.stages: list[list[int]] = []

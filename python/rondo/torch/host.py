@@ -52,7 +52,7 @@ class _Stage(torch.nn.Module):
         self.slept[task].append(time.perf_counter_ns() - begin)
 
     def take_slept(self) -> dict[str, list[int]]:
-        """What it has slept since the last call."""
+        """The times, in ns, that tasks have slept since the last call."""
         slept, self.slept = self.slept, {"F": [], "B": []}
         return slept
 

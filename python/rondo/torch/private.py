@@ -41,9 +41,9 @@ def input_gradients(
 def edges_of(
     outputs: Sequence[Any], grads: Sequence[Any] | None
 ) -> tuple[list[Any], list[Any] | None]:
-    """What input_gradients takes of outputs. From 2.15 on it takes edges of the graph,
-    so outputs stay as they are; before, it detaches them in place, which a view
-    refuses."""
+    """The outputs in the form that input_gradients takes. From 2.15 on it takes edges of
+    the graph, so outputs stay as they are; before, it detaches them in place, which a
+    view refuses."""
     if version() < (2, 15):
         return list(outputs), None if grads is None else list(grads)
     found = [torch.ones_like(y) for y in outputs] if grads is None else list(grads)

@@ -98,7 +98,7 @@ def profile_stages(
 
 
 class _Figures:
-    """What was measured of a stage."""
+    """Measured figures of a stage."""
 
     def __init__(
         self, ns: dict[str, int], held: int, freed: int, outputs: Any, trained: int

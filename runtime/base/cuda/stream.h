@@ -75,6 +75,18 @@ struct Stream {
   CudnnAttention *attention = nullptr;
 };
 
+/// The stream of the custom layer's task that the calling thread enqueues, for
+/// bodies that use the rank's products and attention; null: none.
+inline thread_local const Stream *customStream = nullptr;
+
+/// Sets customStream for a scope.
+class CustomStream {
+public:
+  explicit CustomStream(const Stream &stream) { customStream = &stream; }
+  ~CustomStream() { customStream = nullptr; }
+  CustomStream(const CustomStream &) = delete;
+};
+
 /// The rank that the calling thread works for, for messages; -1: none.
 inline thread_local int32_t callingRank = -1;
 

@@ -9,8 +9,9 @@ namespace rondo::runtime {
 
 template <CustomTask task>
 static void runCustomTask(const LayerDesc *layer, const LayerArgs *args) {
-  runCustom(*layer, *args, task,
-            static_cast<const cuda::Stream *>(args->stream)->handle);
+  const cuda::Stream &stream = cuda::streamOf(*args);
+  const cuda::CustomStream scope(stream);
+  runCustom(*layer, *args, task, stream.handle);
 }
 
 static LayerBody cudaCustomBody() {

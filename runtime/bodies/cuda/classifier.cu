@@ -164,12 +164,14 @@ __global__ void __launch_bounds__(threadsOf<way>, 2)
   T *values = logits.values + row * logits.stride;
   const T *source = values;
   const int64_t target = targets[row];
+  // Padding has no target.
+  const bool counts = target >= 0;
   float shift;
   if constexpr (way == Way::Again) {
     shift = logSumExp[row];
     share = *savedShare;
   } else {
-    const float atTarget = toFloat(values[target]);
+    const float atTarget = counts ? toFloat(values[target]) : 0;
     RunningSum sum;
     if constexpr (way == Way::Kept) {
       T *kept = reinterpret_cast<T *>(sharedMemory() + sumsBytes);
@@ -182,13 +184,15 @@ __global__ void __launch_bounds__(threadsOf<way>, 2)
     shift = logOf<rowThreads / 32>(
         sum, reinterpret_cast<RunningSum *>(sharedMemory()));
     if (threadIdx.x == 0) {
-      losses[row] = shift - atTarget;
+      losses[row] = counts ? shift - atTarget : 0;
       if (logSumExp)
         logSumExp[row] = shift;
       if (savedShare && row == 0)
         *savedShare = share;
     }
   }
+  if (!counts)
+    share = 0;
   // Backwards, because what was read last is in the nearest cache.
   int64_t c = (vocab - 1) / step * step + int64_t(threadIdx.x) * width;
   for (c = c < vocab ? c : c - step; c >= 0; c -= atOnce * step) {

@@ -37,22 +37,28 @@ cudaDataType_t dataType(DType type) {
 }
 
 cublasLtMatrixLayout_t layoutOf(DType type, int64_t rows, int64_t columns,
-                                const Matrix &matrix) {
+                                const Matrix &matrix, int64_t samples) {
   if (matrix.transposed)
     std::swap(rows, columns);
   cublasLtMatrixLayout_t layout;
   RONDO_CUBLAS(cublasLtMatrixLayoutCreate(&layout, dataType(type), columns,
                                           rows, matrix.stride));
+  if (samples == 1)
+    return layout;
+  const auto count = static_cast<int32_t>(samples);
+  RONDO_CUBLAS(cublasLtMatrixLayoutSetAttribute(
+      layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)));
+  RONDO_CUBLAS(cublasLtMatrixLayoutSetAttribute(
+      layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &matrix.sampleStride,
+      sizeof(matrix.sampleStride)));
   return layout;
 }
 
-/// The alignment of every matrix and vector: that of a pack of elements.
-/// Buffers have more, regions of weights do not.
-constexpr uint32_t alignment = 16;
-/// Stands for any address: the library infers from the value what alignment it
-/// may rely on, and one setup serves all layers and micro-batches.
-const void *const anyAddress =
-    reinterpret_cast<const void *>(uintptr_t(alignment));
+/// Stands for any address of a product: the library infers from the value what
+/// alignment it may rely on, and one setup serves all layers and micro-batches.
+const void *anyAddress(const Product &product) {
+  return reinterpret_cast<const void *>(uintptr_t(product.alignment));
+}
 /// Partial sums are in the workspace and are added in a fixed order.
 constexpr auto reductions =
     static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
@@ -137,7 +143,8 @@ Gemms::~Gemms() { cublasLtDestroy(handle); }
 /// In the library's order, the fastest first as it estimates. Only the first
 /// without choices, or none.
 std::vector<cublasLtMatmulAlgo_t>
-Gemms::candidatesOf(const Setup &setup, int64_t workspaceBytes) const {
+Gemms::candidatesOf(const Setup &setup, int64_t workspaceBytes,
+                    uint32_t alignment) const {
   cublasLtMatmulPreference_t preference;
   RONDO_CUBLAS(cublasLtMatmulPreferenceCreate(&preference));
   auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute,
@@ -214,7 +221,10 @@ Gemms::Setup *Gemms::prepare(const Stream &stream, const Product &product,
                        static_cast<int64_t>(product.epilogue),
                        workspace.bytes,
                        product.c == product.d};
-  std::unique_ptr<Setup> &found = setups[key];
+  const SampleKey samples = {product.samples, product.a.sampleStride,
+                             product.b.sampleStride, product.sampleStride,
+                             product.alignment};
+  std::unique_ptr<Setup> &found = setups[{key, samples}];
   if (found)
     return found->available ? found.get() : nullptr;
 
@@ -245,20 +255,26 @@ Gemms::Setup *Gemms::prepare(const Stream &stream, const Product &product,
               dataType(product.resultType));
   if (product.aux)
     made->set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.columns);
-  made->setPointers(product.bias ? anyAddress : nullptr,
-                    product.aux ? anyAddress : nullptr);
-  made->a = layoutOf(product.type, product.inner, product.columns, product.b);
-  made->b = layoutOf(product.type, product.rows, product.inner, product.a);
+  made->setPointers(product.bias ? anyAddress(product) : nullptr,
+                    product.aux ? anyAddress(product) : nullptr);
+  made->a = layoutOf(product.type, product.inner, product.columns, product.b,
+                     product.samples);
+  made->b = layoutOf(product.type, product.rows, product.inner, product.a,
+                     product.samples);
   made->d = layoutOf(product.resultType, product.rows, product.columns,
-                     {product.d, product.stride});
+                     {product.d, product.stride, false, product.sampleStride},
+                     product.samples);
 
   const std::vector<cublasLtMatmulAlgo_t> candidates =
-      candidatesOf(*made, workspace.bytes);
+      candidatesOf(*made, workspace.bytes, product.alignment);
   made->available = !candidates.empty();
+  // The choices' keys have neither samples nor the alignment.
+  const bool isMeasured =
+      choices && product.samples == 1 && product.alignment == 16;
   if (made->available)
     made->algo =
-        choices ? choose(stream, key, *made, product, workspace, candidates)
-                : candidates.front();
+        isMeasured ? choose(stream, key, *made, product, workspace, candidates)
+                   : candidates.front();
   found = std::move(made);
   return found->available ? found.get() : nullptr;
 }
@@ -267,10 +283,10 @@ cublasStatus_t Gemms::enqueue(const Stream &stream, Setup &setup,
                               const cublasLtMatmulAlgo_t &algorithm,
                               const Product &product,
                               const GemmWorkspace &workspace) {
-  const float one = 1, add = product.c ? 1 : 0;
+  const float add = product.c ? 1 : 0;
   setup.setPointers(product.bias, product.aux);
-  return cublasLtMatmul(handle, setup.desc, &one, product.b.data, setup.a,
-                        product.a.data, setup.b, &add,
+  return cublasLtMatmul(handle, setup.desc, &product.alpha, product.b.data,
+                        setup.a, product.a.data, setup.b, &add,
                         product.c ? product.c : product.d, setup.d, product.d,
                         setup.d, &algorithm, workspace.data,
                         static_cast<size_t>(workspace.bytes), stream.handle);

@@ -19,16 +19,19 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace rondo::runtime::cuda {
 
-/// A row-major matrix in device memory, aligned to 16 bytes, whose rows start
-/// `stride` elements apart; transposed or not.
+/// A row-major matrix in device memory, whose rows start `stride` elements
+/// apart; transposed or not. Of several samples, each begins `sampleStride`
+/// elements after the one before.
 struct Matrix {
   const void *data;
   int64_t stride;
   bool transposed = false;
+  int64_t sampleStride = 0;
 };
 
 enum class Epilogue : uint8_t {
@@ -41,7 +44,7 @@ enum class Epilogue : uint8_t {
   GeluGrad,
 };
 
-/// d [rows, columns] = a b + c, with `inner` the shared extent.
+/// d [rows, columns] = alpha a b + c, with `inner` the shared extent.
 struct Product {
   int64_t rows, columns, inner;
   /// Type of a and b.
@@ -58,6 +61,14 @@ struct Product {
   const void *bias = nullptr;
   /// [rows, columns], contiguous, apart from d.
   void *aux = nullptr;
+  float alpha = 1;
+  /// More than one: c is null or d, and there is no epilogue.
+  int64_t samples = 1;
+  /// Distance of the samples of d, in elements.
+  int64_t sampleStride = 0;
+  /// Bytes that all addresses and distances of samples are multiples of; no
+  /// more than a pack of elements has.
+  uint32_t alignment = 16;
 };
 
 /// Memory for partial results of a task's products. The library refuses it
@@ -104,7 +115,8 @@ private:
   Setup *prepare(const Stream &stream, const Product &product,
                  const GemmWorkspace &workspace);
   std::vector<cublasLtMatmulAlgo_t> candidatesOf(const Setup &setup,
-                                                 int64_t workspaceBytes) const;
+                                                 int64_t workspaceBytes,
+                                                 uint32_t alignment) const;
   cublasLtMatmulAlgo_t
   choose(const Stream &stream, const GemmKey &key, Setup &setup,
          const Product &product, const GemmWorkspace &workspace,
@@ -119,7 +131,9 @@ private:
   cublasLtHandle_t handle = nullptr;
   bool fusesGelu;
   std::shared_ptr<GemmChoices> choices;
-  std::map<GemmKey, std::unique_ptr<Setup>> setups;
+  /// Samples, their distances in a, b and d, and the alignment.
+  using SampleKey = std::array<int64_t, 5>;
+  std::map<std::pair<GemmKey, SampleKey>, std::unique_ptr<Setup>> setups;
 };
 
 /// Enqueues a product with algorithm number `candidate`. False: the library

@@ -80,17 +80,6 @@ std::unique_ptr<Arena> CudaDevice::makeHostArena(int64_t bytes) {
   return cuda::makeHostArena(myGpu, me, bytes);
 }
 
-std::shared_ptr<const int32_t> CudaDevice::toDevice(const int32_t *numbers,
-                                                    int64_t count) {
-  std::shared_ptr<Arena> &memory = constants[numbers];
-  if (!memory) {
-    const auto bytes = static_cast<int64_t>(sizeof *numbers) * count;
-    memory = makeArena(bytes);
-    memory->write(memory->base(), numbers, bytes);
-  }
-  return {memory, reinterpret_cast<const int32_t *>(memory->base())};
-}
-
 const LayerBody &CudaDevice::body(const LayerDesc &layer) const {
   return cudaBody(layer.kind, layer.dtype);
 }
@@ -349,7 +338,7 @@ static LayerArgs layOut(const LayerDesc &layer, Region &region) {
   args.gradients = region.take(sizes.gradients);
   args.savedForInputGrad = region.take(sizes.savedForInputGrad);
   args.savedForWeightGrad = region.take(sizes.savedForWeightGrad);
-  // What leaves follows what stays.
+  // In each buffer the parts that leave follow those that stay.
   auto awayOf = [](void *saved, int64_t all, int64_t away) -> void * {
     return saved ? static_cast<char *>(saved) + all - away : nullptr;
   };
@@ -411,6 +400,7 @@ bool CudaDevice::prepare(const LayerDesc &layer, void *state, Arena &arena) {
   }
   Gpu::holdBackUntilWritten(computeStream.handle);
   if (isCustom) {
+    const CustomStream scope(computeStream);
     runCustom(layer, args, &rondo_functions::prepare, computeStream.handle);
   } else {
     const LayerBody &tasks = body(layer);

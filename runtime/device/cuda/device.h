@@ -9,7 +9,6 @@
 #include "runtime/device/cuda/kernels.h"
 #include "runtime/device/device.h"
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,8 +30,6 @@ public:
 
   std::unique_ptr<Arena> makeArena(int64_t bytes) override;
   std::unique_ptr<Arena> makeHostArena(int64_t bytes) override;
-  std::shared_ptr<const int32_t> toDevice(const int32_t *numbers,
-                                          int64_t count) override;
   bool prepare(const LayerDesc &layer, void *state, Arena &arena) override;
   const LayerBody &body(const LayerDesc &layer) const override;
   void *stream() const override;
@@ -90,8 +87,6 @@ private:
   std::unique_ptr<CudnnAttention> cudnn;
   std::string whyNoCudnn;
   Stream computeStream;
-  /// Of toDevice(), by their addresses on the host.
-  std::map<const int32_t *, std::shared_ptr<Arena>> constants;
   /// Of copyAtOnce(), for copies to the host and from it.
   std::optional<std::pair<OwnedStream, OwnedStream>> hostStreams;
   Counter reached;

@@ -6,6 +6,7 @@
 #include "runtime/base/cuda/stream.h"
 #include "runtime/base/cuda/thread.h"
 
+#include <algorithm>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -153,8 +154,15 @@ void RecordedGraph::end() {
       owned(recorded, cudaGraphDestroy);
   setMemoryByKernels(recorded);
   // Nodes keep the priority of the stream they were recorded in.
-  RONDO_CUDA(cudaGraphInstantiate(&graph, recorded,
-                                  cudaGraphInstantiateFlagUseNodePriority));
+  const cudaError_t error = cudaGraphInstantiate(
+      &graph, recorded, cudaGraphInstantiateFlagUseNodePriority);
+  if (error == cudaErrorMemoryAllocation)
+    throw Error("a GPU has no memory for the recorded graph of an iteration, "
+                "of which it keeps the " +
+                std::to_string(maxRecordings) +
+                " used last of a program (cudaErrorMemoryAllocation): run "
+                "with --graph off, which enqueues each iteration");
+  check(error, "cudaGraphInstantiate", __FILE__, __LINE__);
 }
 
 void RecordedGraph::cancel() {
@@ -173,6 +181,17 @@ void RecordedGraph::cancel() {
 // The recordings of a program.
 //===----------------------------------------------------------------------===//
 
+bool RecentVariants::has(int64_t variant) const {
+  return std::find(variants.begin(), variants.end(), variant) != variants.end();
+}
+
+void RecentVariants::add(int64_t variant) {
+  variants.remove(variant);
+  variants.push_front(variant);
+  if (variants.size() > maxKept)
+    variants.pop_back();
+}
+
 RecordedGraph *IterationGraph::find() {
   for (auto each = recordings.begin(); each != recordings.end(); ++each)
     if (each->variant == variant) {
@@ -184,7 +203,7 @@ RecordedGraph *IterationGraph::find() {
 
 void IterationGraph::begin(cudaStream_t stream, cudaStreamCaptureMode mode) {
   if (!find()) {
-    if (recordings.size() == maxKept)
+    if (recordings.size() == maxRecordings)
       recordings.pop_back();
     recordings.emplace_front().variant = variant;
   }

@@ -7,12 +7,11 @@
 #include "runtime/base/cuda/stream.h"
 
 #include <list>
-#include <set>
 
 namespace rondo::runtime::cuda {
 
-/// What cudaMemsetAsync() does, by a kernel, which also reaches pinned memory
-/// of the host.
+/// Sets memory by a kernel, which unlike cudaMemsetAsync() also reaches pinned
+/// memory of the host.
 void setMemory(const Stream &stream, void *memory, uint8_t byte, int64_t bytes);
 
 /// Replaces the nodes of a recording that set memory by kernels of the current
@@ -20,6 +19,11 @@ void setMemory(const Stream &stream, void *memory, uint8_t byte, int64_t bytes);
 /// each such node, and next to nothing for a kernel, and cuBLASLt and cuDNN
 /// record several in each layer. Memory in two dimensions stays as it is.
 void setMemoryByKernels(cudaGraph_t graph);
+
+/// The recordings of a program that a device keeps. A run of overlapping
+/// iterations has a variant (Replay) for each of its lengths, and documents
+/// that are drawn have one for each batch.
+inline constexpr size_t maxRecordings = 6;
 
 /// Work enqueued between begin() and end() on the stream is recorded, not run;
 /// so is work on streams that wait for it and that it waits for again before
@@ -48,30 +52,44 @@ private:
   cudaGraphExec_t graph = nullptr;
 };
 
-/// The iterations of a program on a device. Of each variant (Replay), the first
-/// one is enqueued, since libraries load what they need then, the next one is
-/// recorded as well, and later ones repeat the recording.
+/// The variants (Replay) that were run last. A program that draws documents has
+/// new ones without end.
+class RecentVariants {
+public:
+  bool isEmpty() const { return variants.empty(); }
+  bool has(int64_t variant) const;
+  void add(int64_t variant);
+
+private:
+  static constexpr size_t maxKept = 64;
+  /// The last one is in front.
+  std::list<int64_t> variants;
+};
+
+/// The iterations of a program on a device. Of each variant, the first one is
+/// enqueued, since libraries load what they need then, the next one is recorded
+/// as well, and later ones repeat the recording.
 class IterationGraph {
 public:
   enum class Step : uint8_t { Enqueue, Record, Replay };
   /// The next iteration's step. Without `mayRecord` it is enqueued.
   Step next(bool mayRecord, int64_t ofVariant) {
     variant = ofVariant;
-    if (!mayRecord || hasRunBefore.count(variant) == 0)
+    if (!mayRecord || !hasRunBefore.has(variant))
       return Step::Enqueue;
     const RecordedGraph *graph = find();
     return graph && graph->isRecorded() ? Step::Replay : Step::Record;
   }
   /// Around what is enqueued in an iteration that is recorded; end() launches
   /// it. The recording that was used longest ago is dropped if there are
-  /// `maxKept`.
+  /// `maxRecordings`.
   void begin(cudaStream_t stream, cudaStreamCaptureMode mode);
   void end(cudaStream_t stream);
   void replay(cudaStream_t stream);
   /// The first iteration has ended, of any variant.
-  bool hasRun() const { return !hasRunBefore.empty(); }
+  bool hasRun() const { return !hasRunBefore.isEmpty(); }
   /// One of the variant of the last next() has ended.
-  void setHasRun() { hasRunBefore.insert(variant); }
+  void setHasRun() { hasRunBefore.add(variant); }
   void cancel() {
     for (Recording &recording : recordings)
       recording.graph.cancel();
@@ -79,8 +97,6 @@ public:
   void drop() { recordings.clear(); }
 
 private:
-  /// A run of overlapping iterations has a variant for each of its lengths.
-  static constexpr size_t maxKept = 6;
   struct Recording {
     int64_t variant;
     RecordedGraph graph;
@@ -88,7 +104,7 @@ private:
   RecordedGraph *find();
 
   int64_t variant = 0;
-  std::set<int64_t> hasRunBefore;
+  RecentVariants hasRunBefore;
   /// The one used last is in front.
   std::list<Recording> recordings;
 };

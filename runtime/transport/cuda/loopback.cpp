@@ -276,8 +276,7 @@ bool Loopback::begin(int32_t rank, int32_t program, const Replay &replay) {
   me.turn = Lock(turn);
   me.program = program;
   me.variant = replay.variant;
-  const bool isWarm =
-      recording.warm[static_cast<size_t>(rank)].count(me.variant) > 0;
+  const bool isWarm = recording.warm[static_cast<size_t>(rank)].has(me.variant);
   me.step =
       recording.graph.next(useGraph && replay.isAllowed && isWarm, me.variant);
   if (me.step == IterationGraph::Step::Enqueue) {
@@ -310,7 +309,7 @@ void Loopback::end(int32_t rank) {
   Recording &recording = recordings[me.program];
   if (me.step == IterationGraph::Step::Enqueue) {
     awaitIdle(me, me);
-    recording.warm[static_cast<size_t>(rank)].insert(me.variant);
+    recording.warm[static_cast<size_t>(rank)].add(me.variant);
     recording.graph.setHasRun();
   } else {
     if (me.step == IterationGraph::Step::Record) {

@@ -26,7 +26,6 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <set>
 
 namespace rondo::runtime::cuda {
 
@@ -152,7 +151,7 @@ private:
     const size_t ranks;
     IterationGraph graph;
     /// Indexed by rank: the variants of which it has run an iteration.
-    std::vector<std::set<int64_t>> warm;
+    std::vector<RecentVariants> warm;
     /// In an iteration: ranks that have started it, that have enqueued their
     /// part, and that have left it again; whether the GPU has finished it.
     size_t begun = 0, enqueued = 0, left = 0;

@@ -1,6 +1,7 @@
 // Rows of documents of a GPT and a Llama on four ranks that share a GPU
 // (scripts/gpu-uneven.sh): long and short documents, that end within tiles of
-// attention's kernels and at their ends, and rows of one document.
+// attention's kernels and at their ends, rows of one document, and documents
+// that are drawn.
 pipe.cluster @machine {
   pipe.device @rank0
   pipe.device @rank1
@@ -23,6 +24,13 @@ pipe.plan @packed of @gpt on @machine microbatches(6)
   pipe.stage @s3 [@h3, @lm_head] on 3
 }
 pipe.schedule @gpt_rows of @packed search<effort = 100>
+pipe.plan @limited of @gpt on @machine microbatches(6) tokens<most = 768, in_flight = 3072> {
+  pipe.stage @d0 [@wte, @h0] on 0
+  pipe.stage @d1 [@h1] on 1
+  pipe.stage @d2 [@h2] on 2
+  pipe.stage @d3 [@h3, @lm_head] on 3
+}
+pipe.schedule @gpt_drawn of @limited family<"1f1b">
 pipe.plan @alone of @gpt on @machine microbatches(4)
     documents [[384], [384], [384], [384]] {
   pipe.stage @a0 [@wte, @h0] on 0

@@ -253,7 +253,7 @@ class Rotated(nn.Module):
         self.register_buffer("sin", sin, persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.layer(x, position_embeddings=(self.cos, self.sin), attention_mask=None)
+        y = self.layer(x, position_embeddings=(self.cos.to(x.dtype), self.sin.to(x.dtype)), attention_mask=None)
         return y[0] if isinstance(y, tuple) else y
 
 

@@ -61,6 +61,18 @@ def second_plan(text: str) -> str:
 FIRST = 'family<"1f1b">'
 
 
+def offload(words: str) -> Edit:
+    """Copies of all micro-batches of the first stage."""
+
+    def edit(text: str) -> str:
+        link = "<host_link = <latency_ns = 1000, bytes_per_us = 20000>>"
+        text = re.sub(r"pipe.device @rank\d", rf"\g<0> {link}", text)
+        text = text.replace("] on 0", f"] on 0 {words}")
+        return text.replace(FIRST, 'family<"1f1b", offload = all>')
+
+    return edit
+
+
 @dataclass
 class Trial:
     """How to compile and run a model with a feature."""
@@ -89,6 +101,8 @@ TRIALS = {
             "] on 0", "] on 0 recompute"
         )
     ),
+    "`offload`": Trial(offload("offload")),
+    "`offload [@h0.ln_1.mul]`": Trial(offload("offload [@h0.ln_1.mul]")),
     "iterations that overlap": Trial(replace(FIRST, 'family<"pipedream">')),
     "`versions<...>`": Trial(
         replace(FIRST, 'family<"pipedream"> versions<forward = live, backward = live>')

@@ -20,6 +20,7 @@ import eager
 import features
 import figures
 import models
+import on_gpus
 import over_libtorch
 import parts
 from architectures import First
@@ -403,6 +404,7 @@ OTHERS: dict[str, Callable[[Path, Checks], None]] = {
     "calls": check_calls,
     "refusals": check_refusals,
     "libtorch": over_libtorch.check_libtorch,
+    "gpus": on_gpus.check_gpus,
     "page": check_page,
 }
 

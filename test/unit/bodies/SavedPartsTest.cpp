@@ -25,7 +25,7 @@ std::vector<LayerDesc> allLayers() {
   return layers;
 }
 
-LayerSizes sizesWith(LayerDesc layer, uint32_t parts) {
+LayerSizes sizesWith(LayerDesc layer, uint64_t parts) {
   layer.offloads = parts;
   return layerSizes(layer);
 }
@@ -36,7 +36,7 @@ TEST(SavedParts, TogetherAreAllThatIsSaved) {
     EXPECT_EQ(none.awayForInputGrad + none.awayForWeightGrad, 0);
     int64_t forInputGrad = 0, forWeightGrad = 0;
     for (int part = 2; part < numSavedParts; ++part) {
-      const uint32_t bit = uint32_t(1) << part;
+      const uint64_t bit = uint64_t(1) << part;
       const LayerSizes one = sizesWith(layer, bit);
       const int64_t bytes = one.awayForInputGrad + one.awayForWeightGrad;
       // What stays and what leaves are as large as all was.
@@ -74,11 +74,11 @@ TEST(SavedParts, HaveOffsetsOfTheirOwn) {
 
 TEST(SavedParts, ChangeOnlyPlaces) {
   // Every task of a block, with a part in memory of its own.
-  for (const uint32_t parts :
+  for (const uint64_t parts :
        {bitOf(Part::Qkv) | bitOf(Part::Ffn),
         bitOf(Part::Statistics) | bitOf(Part::Activation), allSavedParts}) {
     std::vector<std::vector<float>> results;
-    for (const uint32_t offloads : {uint32_t(0), parts}) {
+    for (const uint64_t offloads : {uint64_t(0), parts}) {
       LayerDesc layer = gptLayer(LayerKind::GptBlock, "h0", partSizes);
       layer.offloads = offloads;
       layer.numInputs = 1;

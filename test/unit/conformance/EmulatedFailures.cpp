@@ -269,7 +269,8 @@ TEST_F(Failures, MissingMemoryInAnIterationIsNotToBeRetried) {
                                                    cudaErrorMemoryAllocation);
                            },
                            Exit::Failure),
-                       {"cudaErrorMemoryAllocation"}));
+                       {"no memory for the recorded graph",
+                        "cudaErrorMemoryAllocation", "--graph off"}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 
 #include "Conformance.h"
 #include "EmulatedBackend.h"
+#include "GpuWork.h"
 #include "ProcessPair.h"
 
 #include "test/cuda_emulation/emulation.h"
@@ -14,25 +15,6 @@
 
 using namespace rondo::runtime;
 using namespace rondo::runtime::test;
-
-static cudaStream_t streamOf(Device &device) {
-  return static_cast<cuda::Stream *>(device.stream())->handle;
-}
-
-static void fillCpu(Device &, void *to, int byte, int64_t bytes) {
-  std::memset(to, byte, static_cast<size_t>(bytes));
-}
-static void copyCpu(Device &, void *to, const void *from, int64_t bytes) {
-  std::memcpy(to, from, static_cast<size_t>(bytes));
-}
-static void fillGpu(Device &device, void *to, int byte, int64_t bytes) {
-  RONDO_CUDA(
-      cudaMemsetAsync(to, byte, static_cast<size_t>(bytes), streamOf(device)));
-}
-static void copyGpu(Device &device, void *to, const void *from, int64_t bytes) {
-  RONDO_CUDA(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
-                             cudaMemcpyDeviceToDevice, streamOf(device)));
-}
 
 static std::unique_ptr<Transport> makeNccl(const TransportParams &params,
                                            const std::vector<Device *> &devices,

@@ -7,8 +7,8 @@
 #include "MemoryEndpoint.h"
 
 #include "runtime/base/error.h"
-#include "runtime/launch/store.h"
 #include "runtime/transport/endpoint.h"
+#include "test/unit/runtime/ExchangeStore.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -49,27 +49,14 @@ private:
   size_t told = 0, round = 0;
 };
 
-/// The part of a store that an endpoint needs.
-class ExchangeStore : public Store {
+class StoreOfRank : public ExchangeStore {
 public:
-  ExchangeStore(std::shared_ptr<Exchange> all, int32_t rank)
+  StoreOfRank(std::shared_ptr<Exchange> all, int32_t rank)
       : all(std::move(all)), rank(rank) {}
   std::vector<std::string>
   exchange(const std::string &, const std::string &value, Patience) override {
     return all->run(rank, value);
   }
-  void set(const std::string &, const std::string &) override {}
-  std::string get(const std::string &) override { return {}; }
-  void barrier(const std::string &) override {}
-  void give(const std::string &, const std::string &) override {}
-  std::string take(const std::string &) override { return {}; }
-  void check() override {}
-  bool fail(Exit, const std::string &) override { return false; }
-  void leave() override {}
-  void report(const std::string &) override {}
-  std::vector<Report> reports() override { return {}; }
-  Addresses addresses() override { return {}; }
-  int64_t clockOffsetNs() override { return 0; }
 
 private:
   const std::shared_ptr<Exchange> all;
@@ -80,7 +67,7 @@ struct Stores {
   explicit Stores(int32_t ranks) {
     auto all = std::make_shared<Exchange>(ranks);
     for (int32_t r = 0; r < ranks; ++r)
-      stores.push_back(std::make_unique<ExchangeStore>(all, r));
+      stores.push_back(std::make_unique<StoreOfRank>(all, r));
   }
   std::vector<std::unique_ptr<Store>> stores;
 };

@@ -6,6 +6,7 @@
 #include "lowering/Communication.h"
 #include "lowering/Lowering.h"
 #include "lowering/MemoryPlan.h"
+#include "schedule/program/ReleasedBuffers.h"
 #include "schedule/program/Slots.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/rules/ProgramRules.h"
@@ -112,8 +113,9 @@ void expectDisjoint(const Program &program, const ProgramSimulation &run) {
           kind == BufferKind::OnHost || (isLoaded(kind) && away) ||
           (isOffloaded(kind) && (!away || action.kind() == ActionKind::Save));
       const int64_t slot = slots.of(bufferOf(kind), action.index);
-      if (isLast && slot >= 0)
-        uses[slot].push_back(
+      const int64_t span = slots.span(bufferOf(kind), action.index);
+      for (int64_t k = 0; isLast && slot >= 0 && k < span; ++k)
+        uses[slot + k].push_back(
             {takenNs.at({bufferOf(kind), int64_t(action.index)}),
              run.endNs[i]});
     }
@@ -185,6 +187,107 @@ TEST(Copies, ProgramsKeepTheirRulesWhateverTheTimesAre) {
     }
   }
   EXPECT_GT(programs, 100);
+}
+
+/// The most bytes that buffers which copies read or write hold at once on the
+/// device of a rank, in the order of its list.
+int64_t copiedPeak(const Problem &problem, const PlanFigures &figures,
+                   const Program &program, int32_t rank) {
+  std::map<int64_t, bool> isAway;
+  for (Action action : program.order.rank(rank))
+    if (action.kind() == ActionKind::Save)
+      isAway[int64_t(action.index)] = true;
+  int64_t now = 0, peak = 0;
+  for (Action action : program.order.rank(rank)) {
+    if (action.traits().subject != Subject::Replica)
+      continue;
+    const bool away = isAway[int64_t(action.index)];
+    const ReplicaBuffers &own =
+        figures.buffersByMicrobatch[action.index][action.subject];
+    for (BufferKind kind : action.traits().takes)
+      if (isOffloaded(kind) || isLoaded(kind))
+        peak = std::max(peak, now += own[int(kind)]);
+    forEachReleased(problem, action, [&](BufferKind kind) {
+      if ((isLoaded(kind) && away) ||
+          (isOffloaded(kind) && (!away || action.kind() == ActionKind::Save)))
+        now -= own[int(kind)];
+    });
+  }
+  return peak;
+}
+
+TEST(Copies, BuffersOfMicrobatchesThatDifferHavePlacesOfTheirSize) {
+  constexpr int32_t count = 6;
+  std::mt19937 random(5);
+  int programs = 0;
+  int64_t placed = 0, counted = 0;
+  for (int n = 0; n < 200; ++n) {
+    Problem problem = copiedChain(count);
+    // [micro-batch]: its bytes, of which half are for I.
+    std::vector<int64_t> bytes(count);
+    for (int64_t &own : bytes)
+      own = slotBytes * int64_t(1 + random() % 6);
+    const int64_t largest = *std::max_element(bytes.begin(), bytes.end());
+    std::vector<Cost> costs;
+    for (int64_t row = 0; row < int64_t(problem.costs.size()); ++row)
+      for (int64_t i = 0; i < count; ++i) {
+        Cost cost = problem.costs[row];
+        for (int64_t *figure :
+             {&cost.ns, &cost.acquireBytes, &cost.releaseBytes})
+          *figure = *figure * bytes[i] / slotBytes;
+        costs.push_back(cost);
+      }
+    problem.setUneven(costs, {});
+    for (int64_t &cap : problem.memoryCaps)
+      cap = random() % 3 ? largest * int64_t(2 + random() % 4) : noMemoryCap;
+    const Schedule schedule = withRandomCopies(
+        familySchedule(n % 2 ? "1f1b" : "gpipe", problem), random);
+    if (!schedule.hasCopies() || checkSchedule(problem, schedule))
+      continue;
+    ++programs;
+    PlanFigures figures = figuresOf(problem);
+    for (int64_t i = 0; i < count; ++i) {
+      auto &own = figures.buffersByMicrobatch.emplace_back(figures.buffers);
+      for (ReplicaBuffers &replica : own)
+        for (const BufferTraits &traits : bufferTable)
+          if (isOffloaded(traits.kind) || isLoaded(traits.kind) ||
+              traits.kind == BufferKind::OnHost)
+            replica[int(traits.kind)] *= bytes[i] / slotBytes;
+    }
+    for (auto &own : figures.buffersByMicrobatch)
+      for (size_t h = 0; h < own.size(); ++h)
+        for (int k = 0; k < numBufferKinds; ++k)
+          figures.buffers[h][k] = std::max(figures.buffers[h][k], own[h][k]);
+    ProvedPrograms proved = provePrograms(figures, problem, schedule);
+    ASSERT_FALSE(proved.fault) << describeFault(proved, problem);
+    const ProgramSimulation planned = simulateProgram(problem, proved.pipeline);
+    expectDisjoint(proved.pipeline, planned);
+    // Waits for places lose no time.
+    Program free = proved.pipeline;
+    free.places.clear();
+    EXPECT_EQ(planned.makespanNs, simulateProgram(problem, free).makespanNs);
+    for (int32_t r = 0; r < 2; ++r) {
+      const Place &place =
+          proved.pipeline.place(r, BufferKind::OffloadedForInputGrad);
+      ASSERT_GE(place.pool, 0);
+      ASSERT_EQ(place.spans.size(), size_t(count));
+      const Pool &pool = proved.pipeline.pools[place.pool];
+      const int64_t peak = copiedPeak(problem, figures, proved.pipeline, r);
+      placed += pool.slots * pool.slotBytes;
+      counted += peak;
+      ASSERT_GE(pool.slots * pool.slotBytes, peak);
+    }
+    for (int times = 0; times < 3; ++times) {
+      for (Cost &cost : problem.unevenCosts)
+        cost.ns = int64_t(random() % 2000);
+      const ProgramSimulation run = simulateProgram(problem, proved.pipeline);
+      ASSERT_TRUE(run.complete);
+      expectDisjoint(proved.pipeline, run);
+    }
+  }
+  EXPECT_GT(programs, 50);
+  // First fit decreasing wastes little, although lanes wait for each other.
+  EXPECT_LE(placed, counted * 3 / 2);
 }
 
 /// All Fs with their SAVEs, then for each micro-batch the tasks and LOADs of

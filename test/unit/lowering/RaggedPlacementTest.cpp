@@ -76,6 +76,16 @@ TEST(RaggedPlacement, EqualSizesTakeAsMuchAsLiveAtOnce) {
   EXPECT_EQ(placeRagged(lives).size, 10);
 }
 
+TEST(RaggedPlacement, PairsThatMustNotOverlapMayBeStated) {
+  // One after another in the list, but the second begins before the first ends.
+  const std::vector<RaggedLife> lives = {{3, 0, 1}, {2, 2, 3}, {2, 4, 5}};
+  EXPECT_EQ(placeRagged(lives).size, 3);
+  const auto areAtOnce = [](size_t a, size_t b) { return a + b == 1; };
+  const RaggedPlacement placement = placeRagged(lives, areAtOnce);
+  EXPECT_EQ(placement.size, 5);
+  EXPECT_EQ(placement.offsets, (std::vector<int64_t>{0, 3, 0}));
+}
+
 TEST(RaggedPlacement, PoolsAreOfArenasAndHaveFewSlots) {
   // Two buffers of replicas on two ranks, which one rank runs.
   const std::vector<SlotSize> sizes = {{0, 1 << 20, PoolUse::Any},

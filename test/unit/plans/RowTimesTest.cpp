@@ -83,7 +83,7 @@ TEST_F(RowTimesTest, AddsTheOperationsOfEachDocument) {
         int64_t flops = 0;
         for (int64_t tokens : row)
           flops += flopsOf(layer, tokens)[k];
-        EXPECT_EQ(sizeOf(row).of(times.task[k].cost()),
+        EXPECT_EQ(rowSize(row).of(times.task[k].cost()),
                   (flops * 1000 + speed - 1) / speed)
             << name << " " << layer.name << " " << k;
       }
@@ -99,9 +99,9 @@ TEST_F(RowTimesTest, ScalesMeasuredTimesByOperationsOrTokens) {
   auto timesOf = [&](size_t layer) {
     RowTimes times;
     times.add(layers[layer], ops[layer], 1000);
-    return std::array<int64_t, 3>{sizeOf(row).of(times.task[0].cost()),
-                                  sizeOf(row).of(times.task[1].cost()),
-                                  sizeOf(row).of(times.task[2].cost())};
+    return std::array<int64_t, 3>{rowSize(row).of(times.task[0].cost()),
+                                  rowSize(row).of(times.task[1].cost()),
+                                  rowSize(row).of(times.task[2].cost())};
   };
   const auto whole = flopsOf(layers[2], 32);
   std::array<double, 3> part = {0, 0, 0};
@@ -125,7 +125,7 @@ TEST_F(RowTimesTest, LimitsPredictListedDocuments) {
   const std::vector<AffineCost> costs =
       StageFigures(limits).rowCosts(limits.getStages()[0]);
   for (int64_t i = 0; i < 3; ++i) {
-    const RowSize size = sizeOf(listed.getDocumentsOf(i));
+    const RowSize size = rowSize(listed.getDocumentsOf(i));
     const StageCosts own = listed.getStages()[0].getCosts()->of(i);
     EXPECT_EQ(size.of(costs[0]), own.forwardNs) << i;
     EXPECT_EQ(size.of(costs[1]), own.inputGradNs) << i;

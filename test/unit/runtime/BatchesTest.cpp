@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -60,6 +61,17 @@ struct BatchExecutable {
   BatchExecutable(const BatchExecutable &) = delete;
 
   const Executable &exe() const { return program->exe; }
+  /// Ranks may hold the activations of one row of the most tokens.
+  void limitToOneRow() {
+    for (int32_t h = 0; h < exe().numReplicas; ++h) {
+      const ShareDesc &share = program->programs.front().shares[h];
+      int64_t &cap = caps[exe().replicas[h].rank] = 0;
+      for (Buffer saved :
+           {Buffer::SavedForInputGrad, Buffer::SavedForWeightGrad,
+            Buffer::KeptForWeightGrad})
+        cap += share.bytes[static_cast<int>(saved)];
+    }
+  }
 
   std::optional<rondo::runtime::test::Program> program;
 
@@ -73,7 +85,9 @@ private:
   UnevenDesc uneven{};
 };
 
-PackedBatch batchOf(const std::vector<std::vector<int32_t>> &lengths) {
+using Rows = std::vector<std::vector<int32_t>>;
+
+PackedBatch batchOf(const Rows &lengths) {
   PackedBatch batch;
   int64_t position = 0;
   for (const std::vector<int32_t> &row : lengths) {
@@ -129,6 +143,85 @@ Lists oneByOne() {
   return lists;
 }
 
+/// The tables of a batch on GPUs, whose rows hold a multiple of eight tokens.
+struct PaddedTables {
+  explicit PaddedTables(const BatchExecutable &executable)
+      : desc(executable.exe().programs[0]),
+        values(valuesOf(executable.exe(), desc)),
+        layers(desc.layers, desc.layers + executable.exe().numLayers) {
+    for (LayerDesc &layer : layers)
+      layer.target = Target::Cuda;
+    like = desc;
+    like.layers = layers.data();
+  }
+
+  const ProgramDesc &desc;
+  const ProgramValues values;
+  std::vector<LayerDesc> layers;
+  ProgramDesc like{};
+};
+
+TEST(BatchTables, RowsOnGpusArePadded) {
+  const BatchExecutable executable;
+  const PaddedTables of(executable);
+  const BatchTables tables(executable.exe(), of.like, of.values.problem,
+                           {{8, 8, 8}, {1}, {2, 3}, {8, 8, 1}});
+  ProgramDesc program = of.like;
+  tables.setTo(program);
+  const std::vector<int64_t> tokens = {24, 8, 8, 24}, padding = {0, 7, 3, 7};
+  double shares = 0;
+  for (int32_t i = 0; i < numMicrobatches; ++i) {
+    const DocumentsDesc &row = *documentsOf(program, i);
+    EXPECT_EQ(tables.tokens(i), tokens[i]);
+    EXPECT_EQ(row.padding, padding[i]);
+    EXPECT_EQ(row.starts[row.count], tokens[i]);
+    // A head divides by all tokens of its row.
+    EXPECT_EQ(row.lossShare, double(tokens[i]) / (24 + 1 + 5 + 17));
+    shares +=
+        row.lossShare * double(tokens[i] - padding[i]) / double(tokens[i]);
+  }
+  EXPECT_NEAR(shares, 1, 1e-15);
+  EXPECT_EQ(tables.pairs(1), 1 + 7 * 7);
+  EXPECT_EQ(program.uneven->numSizes, 2);
+}
+
+TEST(BatchTables, ProductsHaveFewNumbersOfRows) {
+  for (int64_t most : {64, 100, 512, 4096, 8192, 50000}) {
+    const int64_t grid = rowGrid(Target::Cuda, most, most);
+    EXPECT_EQ(grid % 8, 0);
+    EXPECT_LE((most + grid - 1) / grid, 64) << most;
+    EXPECT_EQ(paddedRow(most, grid, most), most);
+    EXPECT_EQ(paddedRow(1, grid, most), grid);
+    EXPECT_EQ(rowGrid(Target::Cpu, most, most), 1);
+  }
+}
+
+/// Devices repeat a recording if only starts of documents differ.
+TEST(FoundPrograms, OneRecordingServesRowsOfOneSize) {
+  const BatchExecutable executable;
+  const Executable &exe = executable.exe();
+  const ProgramDesc &like = exe.programs[1];
+  const ProgramValues values = valuesOf(exe, like);
+  auto recording = [&](DocumentLengths lengths, rondo::Program program) {
+    return FoundProgram(
+               like, "found", std::move(program), values.problem,
+               BatchProgram{std::make_shared<const BatchTables>(
+                                exe, like, values.problem, std::move(lengths)),
+                            1})
+        .desc()
+        .recording;
+  };
+  const int64_t one = recording({{8, 1}, {8}, {8}, {8}}, values.program);
+  EXPECT_NE(one, 0);
+  EXPECT_EQ(like.recording, 0);
+  EXPECT_EQ(recording({{3, 6}, {8}, {8}, {8}}, values.program), one);
+  EXPECT_NE(recording({{3, 5}, {8}, {8}, {8}}, values.program), one);
+  EXPECT_NE(recording({{3, 3, 3}, {8}, {8}, {8}}, values.program), one);
+  rondo::Program moved = values.program;
+  ++moved.pools.back().offset;
+  EXPECT_NE(recording({{8, 1}, {8}, {8}, {8}}, moved), one);
+}
+
 TEST(BatchPlanner, FurtherSearchesKeepTheOrderOfSums) {
   const BatchExecutable executable(/*slots=*/0, oneByOne());
   const Executable &exe = executable.exe();
@@ -159,7 +252,7 @@ TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
   const BatchExecutable executable;
   const std::unique_ptr<BatchPlanner> planner =
       batchSearch.makePlanner(executable.exe());
-  auto refusal = [&](const std::vector<std::vector<int32_t>> &lengths) {
+  auto refusal = [&](const Rows &lengths) {
     try {
       (void)planner->early(batchOf(lengths));
     } catch (const Error &error) {
@@ -179,18 +272,41 @@ TEST(BatchPlanner, RefusesBatchesAboveTheLimits) {
             "a batch has 0 tokens in micro-batch 3, its program takes 1 to 24");
 }
 
-TEST(BatchPlanner, BatchesRunWithinArenasOfOneMicrobatch) {
-  const BatchExecutable executable(/*slots=*/1, oneByOne());
-  const PlannedBatch planned =
-      batchSearch.makePlanner(executable.exe())
-          ->early(batchOf({{8, 8, 8}, {8, 8, 7}, {8, 8, 6}, {8, 8, 8}}));
-  ASSERT_NE(planned.program, nullptr);
-  EXPECT_GT(planned.program->batch().predictedNs, 0);
-  const ProgramDesc &desc = planned.program->desc();
-  for (int32_t p = 0; p < desc.numPools; ++p)
-    EXPECT_LE(desc.pools[p].offset +
-                  desc.pools[p].slots * desc.pools[p].slotBytes,
-              executable.exe().arenaBytes[desc.pools[p].rank]);
+/// The most micro-batches of which a rank holds activations at once.
+int32_t mostInFlight(const FoundProgram &program) {
+  const Schedule &order = program.program().order;
+  int32_t most = 0;
+  for (int32_t r = 0; r < order.numRanks(); ++r) {
+    int32_t inFlight = 0;
+    for (rondo::Action action : order.rank(r)) {
+      if (!action.isTask())
+        continue;
+      inFlight += action.kind() == ActionKind::Forward;
+      most = std::max(most, inFlight);
+      inFlight -= (action.traits().makes & weightGradDone) != 0;
+    }
+  }
+  return most;
+}
+
+TEST(BatchPlanner, BatchesRunWithinTheMemoryOfOneMicrobatch) {
+  auto planned = [](const BatchExecutable &executable, const Rows &rows) {
+    PlannedBatch batch =
+        batchSearch.makePlanner(executable.exe())->early(batchOf(rows));
+    const ProgramDesc &desc = batch.program->desc();
+    for (int32_t p = 0; p < desc.numPools; ++p)
+      EXPECT_LE(desc.pools[p].offset +
+                    desc.pools[p].slots * desc.pools[p].slotBytes,
+                executable.exe().arenaBytes[desc.pools[p].rank]);
+    return batch.program;
+  };
+  const Rows large = {{8, 8, 8}, {8, 8, 7}, {8, 8, 6}, {8, 8, 8}};
+  BatchExecutable one(/*slots=*/1, oneByOne());
+  one.limitToOneRow();
+  EXPECT_EQ(mostInFlight(*planned(one, large)), 1);
+  // The memory of the largest row takes several small ones.
+  EXPECT_GT(mostInFlight(*planned(one, {{8}, {7}, {8}, {6}})), 1);
+  EXPECT_GT(mostInFlight(*planned(BatchExecutable(), large)), 1);
 }
 
 TEST(BatchPlanner, ProgramsGoToOtherProcessesAsText) {
@@ -204,7 +320,8 @@ TEST(BatchPlanner, ProgramsGoToOtherProcessesAsText) {
   for (int32_t i = 0; i < numMicrobatches; ++i) {
     const DocumentsDesc &row = *documentsOf(copy->desc(), i);
     EXPECT_EQ(row.count, static_cast<int32_t>(planned.batch.rows[i].size()));
-    EXPECT_EQ(row.starts[row.count], planned.batch.tokens(i));
+    EXPECT_EQ(row.starts[row.count],
+              planned.program->batch().tables->size(i).tokens);
   }
   EXPECT_THROW(decode(text.substr(0, text.size() / 2), executable.exe()),
                Error);
@@ -332,6 +449,8 @@ public:
     if (isStuck)
       changed.wait(lock, [&] { return interrupt.load() || !isStuck; });
     clock->advance(3);
+    if (isFailing)
+      throw Error("no order");
     return efforts.size() < 4 ? program : nullptr;
   }
   std::shared_ptr<const FoundProgram> ofKind(runtime::ProgramKind,
@@ -344,7 +463,7 @@ public:
   }
 
   const std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  bool isStuck = false;
+  bool isStuck = false, isFailing = false;
   std::vector<int64_t> efforts;
   std::mutex mutex;
   std::condition_variable changed;
@@ -359,7 +478,7 @@ TEST(BackgroundPlanner, TakesTheEarlyScheduleIfTheSearchIsLate) {
   auto owned = std::make_unique<StepwisePlanner>(executable.exe());
   StepwisePlanner &planner = *owned;
   planner.isStuck = true;
-  BackgroundPlanner background(std::move(owned), 800, planner.clock);
+  BackgroundPlanner background(std::move(owned), 800, {}, planner.clock);
   background.begin([] { return someBatch; }, 1);
   planner.awaitSearches(1);
   const BackgroundPlanner::Result result = background.take();
@@ -376,7 +495,7 @@ TEST(BackgroundPlanner, TakesTheSearchedScheduleIfItIsReady) {
   const BatchExecutable executable;
   auto owned = std::make_unique<StepwisePlanner>(executable.exe());
   StepwisePlanner &planner = *owned;
-  BackgroundPlanner background(std::move(owned), 800, planner.clock);
+  BackgroundPlanner background(std::move(owned), 800, {}, planner.clock);
   background.begin([] { return someBatch; }, 1);
   // The last search begins after the result of the one before it is kept.
   planner.awaitSearches(4);
@@ -384,6 +503,56 @@ TEST(BackgroundPlanner, TakesTheSearchedScheduleIfItIsReady) {
   EXPECT_EQ(result.planned.source, PlannedBatch::Source::Searched);
   EXPECT_EQ(result.seconds, 2 + 3 * 3);
   EXPECT_EQ(planner.efforts, (std::vector<int64_t>{100, 100, 200, 400}));
+}
+
+/// Other processes get each result, and then the number of all.
+TEST(BackgroundPlanner, ReportsEachResultAndTheEnd) {
+  const BatchExecutable executable;
+  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
+  StepwisePlanner &planner = *owned;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<int64_t> found, ends;
+  BackgroundPlanner::Watch watch;
+  watch.found = [&](const BackgroundPlanner::Result &result) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    EXPECT_EQ(result.iteration, 7);
+    found.push_back(result.number);
+  };
+  watch.ended = [&](int64_t iteration, int64_t count) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      EXPECT_EQ(iteration, 7);
+      ends.push_back(count);
+    }
+    changed.notify_all();
+  };
+  BackgroundPlanner background(std::move(owned), 800, std::move(watch),
+                               planner.clock);
+  background.begin([] { return someBatch; }, 7);
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return !ends.empty(); });
+  // The last of four further searches finds nothing.
+  EXPECT_EQ(found, (std::vector<int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(ends, std::vector<int64_t>{4});
+  lock.unlock();
+  EXPECT_EQ(background.take().number, 3);
+}
+
+/// Also after a search that fails.
+TEST(BackgroundPlanner, ReportsTheEndAfterASearchThatFails) {
+  const BatchExecutable executable;
+  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
+  StepwisePlanner &planner = *owned;
+  planner.isFailing = true;
+  std::promise<int64_t> end;
+  BackgroundPlanner::Watch watch;
+  watch.ended = [&](int64_t, int64_t count) { end.set_value(count); };
+  BackgroundPlanner background(std::move(owned), 800, std::move(watch),
+                               planner.clock);
+  background.begin([] { return someBatch; }, 7);
+  EXPECT_EQ(end.get_future().get(), 1);
+  EXPECT_EQ(background.take().planned.source, PlannedBatch::Source::Early);
 }
 
 TEST(BackgroundPlanner, ReportsWhatPackingThrows) {

@@ -3,6 +3,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/trainer/link_emulation.h"
+#include "runtime/trainer/link_trace_reader.h"
 #include "runtime/transport/link_trace.h"
 
 #include "gtest/gtest.h"

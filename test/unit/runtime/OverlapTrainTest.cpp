@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <csignal>
-#include <sys/wait.h>
 #include <thread>
 
 using namespace rondo::runtime;
@@ -151,14 +150,7 @@ std::vector<int> inProcesses(const Program &program, int processes,
     }
     children.push_back(child);
   }
-  std::vector<int> codes;
-  for (pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status)
-                                      : -WTERMSIG(status));
-  }
-  return codes;
+  return exitCodesOf(children);
 }
 
 TEST_F(OverlapTraining, ProcessesTrainToTheBitsOfThreads) {

@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Fixture.h"
+#include "Support.h"
 
 #include "runtime/backend/backend.h"
 #include "runtime/base/clock.h"
@@ -19,7 +19,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace rondo::runtime;
@@ -82,14 +81,7 @@ std::vector<int> start(int processes, const char *jobSuffix,
     }
     children.push_back(child);
   }
-  std::vector<int> codes;
-  for (pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status)
-                                      : -WTERMSIG(status));
-  }
-  return codes;
+  return exitCodesOf(children);
 }
 
 TEST(Session, ProcessesOfTorchrunMeetBehindItsPort) {

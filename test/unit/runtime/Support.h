@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -26,6 +27,18 @@ inline int runProgram(const Program &program, std::vector<std::string> words) {
     argv.push_back(word.data());
   return run_executable(program.exe, static_cast<int>(argv.size()),
                         argv.data());
+}
+
+/// Waits for processes. Their exit codes; -S for one that signal S has ended.
+inline std::vector<int> exitCodesOf(const std::vector<pid_t> &children) {
+  std::vector<int> codes;
+  for (pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status)
+                                      : -WTERMSIG(status));
+  }
+  return codes;
 }
 
 /// An empty folder that is removed with what is in it.

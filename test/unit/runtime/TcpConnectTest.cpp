@@ -1,11 +1,12 @@
 //===- TcpConnectTest.cpp - Connections between the processes of a run ----===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "ExchangeStore.h"
+
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/launch/handshake.h"
 #include "runtime/launch/socket.h"
-#include "runtime/launch/store.h"
 #include "runtime/transport/endpoint.h"
 
 #include <gtest/gtest.h>
@@ -19,8 +20,8 @@ namespace {
 
 const std::string runSecret = "sixteen letters.";
 
-/// Of process 2: the others listen at these ports of this machine.
-class StoreOfTwo : public Store {
+/// The store of process 2. The others listen at these ports of this machine.
+class StoreOfTwo : public test::ExchangeStore {
 public:
   StoreOfTwo(int first, int second) : first(first), second(second) {}
   std::vector<std::string> exchange(const std::string &name,
@@ -32,18 +33,6 @@ public:
     return {value, value, value};
   }
   std::string secret() override { return runSecret; }
-  void set(const std::string &, const std::string &) override {}
-  std::string get(const std::string &) override { return {}; }
-  void barrier(const std::string &) override {}
-  void give(const std::string &, const std::string &) override {}
-  std::string take(const std::string &) override { return {}; }
-  void check() override {}
-  bool fail(Exit, const std::string &) override { return false; }
-  void leave() override {}
-  void report(const std::string &) override {}
-  std::vector<Report> reports() override { return {}; }
-  Addresses addresses() override { return {}; }
-  int64_t clockOffsetNs() override { return 0; }
 
 private:
   const int first, second;

@@ -122,11 +122,13 @@ struct TwiceTask {
   Value input{{Space::Inputs, 0, 0}, float32, 1, {4}, {1}};
   Value output{{Space::Output, 0, 0}, float32, 1, {4}, {1}};
   std::array<Planned, 2> allocations;
-  std::array<Copy, 1> copies{
-      {{{Space::SavedForWeightGrad, 0, 16}, {Space::Inputs, 0, 4}, 8, false}}};
+  std::array<Copy, 2> copies{
+      {{{Space::SavedForWeightGrad, 0, 16}, {Space::Inputs, 0, 4}, 8, false},
+       {{Space::Saved, 1, 4}, {Space::Inputs, 0, 8}, 4, false}}};
   alignas(64) float in[4] = {1, 2, 3, 4}, out[4] = {}, work[32] = {},
-                    saved[16] = {};
+                    saved[16] = {}, part[16] = {};
   const void *inputs[1] = {in};
+  void *const parts[2] = {nullptr, part};
   rondo_layer layer{};
   rondo_task buffers{};
 
@@ -138,12 +140,13 @@ struct TwiceTask {
     buffers.output = out;
     buffers.workspace = work;
     buffers.saved_for_weight_grad = saved;
+    buffers.saved = parts;
     numTemporaries = 1;
   }
 
   const char *run() {
     const Task task{&graph, &input,        1, &output, 1, allocations.data(),
-                    2,      copies.data(), 1, nullptr};
+                    2,      copies.data(), 2, nullptr};
     return runTask(task, layer, buffers);
   }
 };
@@ -157,6 +160,8 @@ TEST(TorchTask, PutsResultsInPlace) {
     EXPECT_EQ(task.saved[4], 2);
     EXPECT_EQ(task.saved[5], 3);
     EXPECT_EQ(task.saved[6], 0) << "copies are as long as the tables say";
+    EXPECT_EQ(task.part[1], 3);
+    EXPECT_EQ(task.part[2], 0);
   }
 }
 
@@ -249,7 +254,7 @@ TEST(TorchTask, ReturnsTheFaultOfItsOwnOperation) {
   };
   fail("an earlier fault");
   EXPECT_STREQ(run(silent), "graph 'silent' failed");
-  EXPECT_STREQ(run(unloaded), "graph 'unloaded' cannot be loaded");
+  EXPECT_STREQ(run(unloaded), "graph 'unloaded' failed: it cannot be loaded");
 }
 
 TEST(TorchTask, NamesTheOperationWithoutMemory) {

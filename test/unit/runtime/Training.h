@@ -10,8 +10,6 @@
 
 #include "gtest/gtest.h"
 
-#include <sys/wait.h>
-
 namespace rondo::runtime::test {
 
 inline Spec gpt(std::vector<int> layersOfStage, std::vector<int> rankOfStage,
@@ -69,11 +67,8 @@ inline Outcome runProcesses(const Program &program,
     children.push_back(child);
   }
   int worst = 0;
-  for (pid_t child : children) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 98);
-  }
+  for (int code : exitCodesOf(children))
+    worst = std::max(worst, code >= 0 ? code : 98);
   return {worst, out.read(), ""};
 }
 

@@ -10,6 +10,8 @@
 #include "schedule/search/Search.h"
 #include "schedule/simulate/Objective.h"
 
+#include <numeric>
+
 using namespace rondo;
 using namespace rondo::test;
 
@@ -261,24 +263,63 @@ TEST(CopySearch, ListsTakeTheTimesOfTheSimulator) {
   EXPECT_GT(legal, 500);
 }
 
+/// Searches on 1 and 3 threads; returns whether the bound was reached.
+bool searchesAlike(const Problem &problem, int64_t effort) {
+  SearchOptions options;
+  options.timeLimitMs = 0;
+  options.effort = effort;
+  const SearchResult one = search(problem, options);
+  options.threads = 3;
+  const SearchResult three = search(problem, options);
+  EXPECT_EQ(one.effort, three.effort);
+  EXPECT_EQ(one.origin, three.origin);
+  EXPECT_EQ(one.bound.ns, three.bound.ns);
+  EXPECT_EQ(one.schedule.has_value(), three.schedule.has_value());
+  if (!one.schedule || !three.schedule)
+    return false;
+  EXPECT_EQ(objectiveOf(problem, one.simulation),
+            objectiveOf(problem, three.simulation));
+  for (int32_t r = 0; r < problem.numRanks(); ++r)
+    EXPECT_TRUE(std::equal(
+        one.schedule->rank(r).begin(), one.schedule->rank(r).end(),
+        three.schedule->rank(r).begin(), three.schedule->rank(r).end()));
+  return one.provenOptimal;
+}
+
 TEST(CopySearch, ThreadsDoNotChangeTheResult) {
   Engine random(9);
   Problem problem = drawCopies(random, {0, 1, 2}, 6);
   problem.memoryCaps.assign(3, 6);
   for (int32_t s = 0; s < 3; ++s)
     problem.setCopies(s, {1, LoadBefore::InputGrad, 2, 2});
-  SearchOptions options;
-  options.timeLimitMs = 0;
-  options.effort = 1000;
-  const SearchResult one = search(problem, options);
-  options.threads = 3;
-  const SearchResult three = search(problem, options);
-  ASSERT_TRUE(one.schedule && three.schedule);
-  for (int32_t r = 0; r < 3; ++r)
-    EXPECT_TRUE(std::equal(
-        one.schedule->rank(r).begin(), one.schedule->rank(r).end(),
-        three.schedule->rank(r).begin(), three.schedule->rank(r).end()));
-  EXPECT_EQ(one.effort, three.effort);
+  searchesAlike(problem, 1000);
+}
+
+/// A chain that reaches the bound ends those after it, which may have run by
+/// then or not. With NICs the chain's objective may be too small, and the
+/// search goes on.
+TEST(CopySearch, ThreadsDoNotChangeTheResultOnceTheBoundIsReached) {
+  Engine random(21);
+  int reached = 0, others = 0;
+  for (int n = 0; n < 400; ++n) {
+    const std::vector<std::vector<int32_t>> placements = {
+        {0, 1}, {0, 1, 2}, {0, 1, 1, 0}};
+    Problem problem = drawCopies(random, placements[n % 3], 3);
+    if (!problem.hostMemory.hasCopies())
+      continue;
+    SCOPED_TRACE(n);
+    if (n % 2) {
+      problem.link.bytesPerUs = 1000;
+      for (size_t e = 0; e < problem.edges.size(); ++e)
+        problem.edges[e].bytes = pick(random, 1, 2);
+      problem.nics.bytesPerUs.assign(problem.numRanks(), 1000);
+      problem.nics.ofRank.resize(problem.numRanks());
+      std::iota(problem.nics.ofRank.begin(), problem.nics.ofRank.end(), 0);
+    }
+    ++(searchesAlike(problem, pick(random, 10, 60)) ? reached : others);
+  }
+  EXPECT_GT(reached, 20);
+  EXPECT_GT(others, 5);
 }
 
 } // namespace

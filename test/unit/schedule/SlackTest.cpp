@@ -3,6 +3,7 @@
 
 #include "Examples.h"
 #include "RandomProblem.h"
+#include "SimulatedTimeline.h"
 
 #include "schedule/search/WhatIf.h"
 #include "schedule/timeline/Slack.h"
@@ -11,11 +12,6 @@ using namespace rondo;
 using namespace rondo::test;
 
 namespace {
-
-Timeline timelineOf(const Problem &problem, const Schedule &schedule) {
-  return layOut(problem, schedule,
-                simulate(problem, schedule, /*keepTimes=*/true));
-}
 
 TEST(Slack, CountsTheTurnOnALink) {
   Problem problem = linearProblem(2, 2, {3, 4, 2, 2, 1}, /*outputBytes=*/10);

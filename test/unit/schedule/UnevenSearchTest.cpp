@@ -155,4 +155,54 @@ TEST(UnevenSearch, SamplesScaleEachKindByOneFactor) {
   EXPECT_TRUE(found.robustNs);
 }
 
+/// The micro-batches whose tasks of a kind a replica runs, in their order.
+std::vector<int64_t> orderOf(const Schedule &schedule, int32_t replica,
+                             Done made) {
+  std::vector<int64_t> order;
+  for (Action action : schedule.all())
+    if (action.isTask() && int32_t(action.subject) == replica &&
+        (action.traits().makes & made))
+      order.push_back(int64_t(action.index));
+  return order;
+}
+
+/// Samples choose among schedules of families and of searches, which all keep
+/// the order that is asked for.
+TEST(UnevenSearch, RobustSearchesKeepTheOrder) {
+  const std::vector<int64_t> lengths[] = {
+      {7, 1, 3, 2}, {1, 9, 1, 9, 2}, {5, 4, 3, 2, 1}, {2, 3, 8, 1}};
+  int inAnyOrder = 0;
+  for (const std::vector<int64_t> &factors : lengths)
+    for (OrderClass orders :
+         {OrderClass::Index, OrderClass::Sums, OrderClass::WPerm}) {
+      const auto count = int32_t(factors.size());
+      const Problem problem =
+          withFactors(linearProblem(3, count, {100, 150, 120, 1}), factors);
+      SearchOptions options;
+      options.timeLimitMs = 0;
+      options.effort = 300;
+      options.orders = orders;
+      options.robustness = {Robustness::Statistic::Mean, 20, 10};
+      const SearchResult found = search(problem, options);
+      ASSERT_TRUE(found.schedule);
+      EXPECT_FALSE(checkSchedule(problem, *found.schedule));
+      EXPECT_FALSE(checkAccumulation(problem, *found.schedule));
+      const std::vector<int32_t> &sums = found.schedule->accumulation;
+      ASSERT_EQ(int32_t(sums.size()), count) << found.origin;
+      if (!isOrderGiven(orders)) {
+        inAnyOrder += !isIndexOrder(sums);
+        continue;
+      }
+      EXPECT_TRUE(isIndexOrder(sums)) << found.origin;
+      for (int32_t s = 0; s < problem.numStages(); ++s)
+        for (Done made : {forwardDone, inputGradDone, weightGradDone}) {
+          const std::vector<int64_t> order = orderOf(*found.schedule, s, made);
+          EXPECT_TRUE((made != weightGradDone && orders == OrderClass::Sums) ||
+                      std::is_sorted(order.begin(), order.end()))
+              << found.origin;
+        }
+    }
+  EXPECT_GT(inAnyOrder, 0);
+}
+
 } // namespace

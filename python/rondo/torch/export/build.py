@@ -41,14 +41,16 @@ def make_archive(tables: str, objects: Sequence[Path], output: Path) -> None:
         os.replace(made, output)
 
 
-def make_program(main: str, objects: Sequence[Path], output: Path) -> None:
-    """A program of this main function and graphs, with Rondo's library. Raises
-    MissingFunctions."""
+def make_program(
+    main: str, objects: Sequence[Path], output: Path, options: Sequence[str] = ()
+) -> None:
+    """A program of this main function and graphs, with Rondo's library. `options` are
+    those of rondo compile. Raises MissingFunctions."""
     with tempfile.TemporaryDirectory(dir=output.parent) as name:
         source = Path(name) / "main.cpp"
         source.write_text(main)
         libraries = [word for path in objects for word in ("--library", str(path))]
-        _compile([str(source), *libraries, "-o", str(output)])
+        _compile([str(source), *options, *libraries, "-o", str(output)])
 
 
 def _compile(arguments: list[str]) -> None:

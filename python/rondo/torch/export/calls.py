@@ -9,6 +9,8 @@ from typing import Any, Iterator
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from . import private
+
 
 def operation_of(target: Any) -> str:
     """aten.convolution for aten.convolution_backward.default."""
@@ -47,10 +49,15 @@ class Calls(TorchDispatchMode):
         self.stack.clear()
 
         def enter(path: str) -> Any:
-            return lambda *_: self.stack.append(path)
+            def begin(*_: Any) -> None:
+                self.stack.append(path)
+                private.trace_module(path)
+
+            return begin
 
         def leave(*_: Any) -> None:
             self.stack.pop()
+            private.trace_module(self.innermost())
 
         handles = []
         for path, part in module.named_modules():
@@ -59,6 +66,7 @@ class Calls(TorchDispatchMode):
         try:
             yield
         finally:
+            private.trace_module(None)
             for handle in handles:
                 handle.remove()
 

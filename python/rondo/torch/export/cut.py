@@ -18,7 +18,7 @@ import torch
 from torch.fx import Node
 
 from .joint import Joint
-from .layer import Refusal
+from .refusal import Refusal
 
 _aten = torch.ops.aten
 

@@ -8,7 +8,8 @@ from typing import Mapping
 
 import torch
 
-from .layer import Refusal, Stream
+from .layer import Stream
+from .refusal import Refusal
 
 
 @dataclass

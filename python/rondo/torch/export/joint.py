@@ -9,11 +9,14 @@ from typing import Callable, Sequence, TypeVar
 
 import torch
 from torch.fx import GraphModule, Node
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import private
+from .attention import has_kernels_of_attention
 from .calls import operation_of, place
-from .layer import Layer, Refusal, as_output, staged
+from .layer import Layer, as_output, staged
 from .random_numbers import hash_random_numbers
+from .refusal import Refusal
 
 
 @dataclass
@@ -48,6 +51,11 @@ def trace(layer: Layer) -> Joint:
     ]
     targets = [staged(x) for x in layer.targets]
     layer.running = _refuse_or(layer, lambda: _running_buffers(layer))
+    if layer.running and layer.target.is_cuda:
+        raise Refusal(
+            f"layer '{layer.name}' changes its buffer '{layer.running[0]}' in the "
+            "forward, which only programs for CPUs can: call eval() on the module"
+        )
 
     # Outputs in memory of another tensor, which a graph cannot return.
     shared: set[int] = set()
@@ -66,7 +74,10 @@ def trace(layer: Layer) -> Joint:
 
     args = (
         *(
-            p.detach().contiguous().requires_grad_(p.requires_grad)
+            p.detach()
+            .to(layer.target.dtype)
+            .contiguous()
+            .requires_grad_(p.requires_grad)
             for _, p in layer.parameters
         ),
         *(
@@ -78,6 +89,10 @@ def trace(layer: Layer) -> Joint:
     )
     layer.outputs = _refuse_or(layer, lambda: _run(layer, compute, args, shared))
     module = _refuse_or(layer, lambda: private.joint_graph(compute, args))
+    if layer.target.is_cuda and not has_kernels_of_attention(module):
+        # Products and a softmax.
+        with sdpa_kernel(SDPBackend.MATH):
+            module = _refuse_or(layer, lambda: private.joint_graph(compute, args))
     private.common_subexpressions(module)
     _refuse_operations(layer, module)
     _split_convolutions(module)
@@ -158,10 +173,11 @@ def _run(
     outputs = results[: len(results) - len(layer.running)]
     memory = {x.untyped_storage().data_ptr() for x in args}
     for index, output in enumerate(outputs):
-        if output.is_floating_point() and output.dtype != torch.float32:
+        wanted = torch.float32 if layer.loss_fn is not None else layer.target.dtype
+        if output.is_floating_point() and output.dtype != wanted:
             raise Refusal(
-                f"output {index} of layer '{layer.name}' is {output.dtype}: on the "
-                "CPU layers compute in fp32"
+                f"output {index} of layer '{layer.name}' is {output.dtype}, not "
+                f"{wanted}, in which layers compute {layer.target.where}"
             )
         if output._is_view() or output.untyped_storage().data_ptr() in memory:
             shared.add(index)
@@ -226,12 +242,13 @@ def _refuse_operations(layer: Layer, module: GraphModule) -> None:
                 "by torch.nn.functional.interpolate, or sum two-dimensional ones"
             )
         is_narrow = value.dtype in (torch.float16, torch.bfloat16)
+        is_narrow = is_narrow and value.dtype != layer.target.dtype
         is_double = value.dtype == torch.float64 and packet in products
         if value.is_complex() or is_narrow or is_double:
             module_path = layer.calls.modules.get(value.dtype, "")
             raise Refusal(
-                f"{place(layer.name, module_path)}: {node.target} gives {value.dtype}: on the CPU "
-                "layers compute in fp32; convert the module with float(), leave out "
+                f"{place(layer.name, module_path)}: {node.target} gives {value.dtype}: "
+                f"{layer.target.where} layers compute in {layer.target.words}; convert the module with float(), leave out "
                 "autocast, and write complex numbers as pairs, such as the cosines and sines of "
                 "rotary positions"
             )

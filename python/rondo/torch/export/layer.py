@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from .calls import Calls
-
-
-class Refusal(ValueError):
-    """A module that cannot be exported: which, why, and what to do."""
+from .refusal import Refusal
+from .target import Target
 
 
 @dataclass
@@ -85,6 +83,7 @@ class Layer:
     shared: Shared = field(default_factory=Shared)
     #: Whether parameters that are not trained are constants of the library.
     frozen_are_constants: bool = False
+    target: Target = Target()
     calls: Calls = field(default_factory=Calls)
 
     @property
@@ -105,7 +104,7 @@ class Layer:
     def buffers(self) -> list[tuple[str, torch.Tensor]]:
         """With parameters that are constants."""
         frozen = [
-            (name, parameter.detach())
+            (name, parameter.detach().to(self.target.dtype))
             for name, parameter in self.module.named_parameters()
             if self.frozen_are_constants and not parameter.requires_grad
         ]
@@ -145,14 +144,32 @@ class Layer:
     ) -> list[torch.Tensor]:
         """The layer's tensors, computed with these weights and buffers. What the
         forward puts in place of a buffer is in `values` afterwards."""
+        if self.target.has_copies:
+            narrow = {name: values[name] for name, _ in self.parameters}
+            values.update({name: self._narrow(value) for name, value in narrow.items()})
+            inputs = [self._narrow(x) for x in inputs]
         shared = self.shared.values(values, inputs)
         values.update({name: shared[key] for name, key in self.shared.used.items()})
         examples = _as_examples(inputs, self.inputs)
         given = tuple(x for i, x in enumerate(examples) if i not in self.shared.inputs)
         result = torch.func.functional_call(self.module, values, given)
         if self.loss_fn is not None:
-            result = self.loss_fn(result, *_as_examples(targets, self.targets))
-        return self._tensors(result) + [shared[key] for key in self.shared.handed_on]
+            # A loss is computed in fp32.
+            whole = tree_map(_widened, result)
+            result = self.loss_fn(whole, *_as_examples(targets, self.targets))
+            return self._tensors(result)
+        tensors = [self._narrow(x) for x in self._tensors(result)]
+        return tensors + [shared[key] for key in self.shared.handed_on]
+
+    def _narrow(self, tensor: torch.Tensor) -> torch.Tensor:
+        """In the type of activations, if it is one that has them all."""
+        is_narrowed = self.target.has_copies and tensor.dtype == torch.float32
+        return tensor.to(self.target.dtype) if is_narrowed else tensor
+
+
+def _widened(value: Any) -> Any:
+    is_narrow = isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16
+    return value.float() if is_narrow else value
 
 
 def _as_examples(

@@ -12,6 +12,7 @@ import torch
 from . import libtorch
 from .compile import Compiled, level
 from .layer import Layer, staged
+from .probe import bytes_of
 from .tasks import ALIGNMENT, Body, Placed, Task, aligned
 
 if TYPE_CHECKING:
@@ -23,16 +24,18 @@ _DTYPES = {
     torch.int16: 2,
     torch.int32: 3,
     torch.int64: 4,
+    torch.float16: 5,
     torch.float32: 6,
     torch.float64: 7,
     torch.bool: 11,
+    torch.bfloat16: 15,
 }
 _SPACES = {
     "weights": "Weights",
+    "weights_in_dtype": "WeightsInDtype",
     "running_weights": "RunningWeights",
     "gradients": "Gradients",
-    "saved_for_input_grad": "SavedForInputGrad",
-    "saved_for_weight_grad": "SavedForWeightGrad",
+    "saved": "Saved",
     "kept_for_weight_grad": "KeptForWeightGrad",
     "inputs": "Inputs",
     "input_grads": "InputGrads",
@@ -168,10 +171,13 @@ class Glue:
     """C++ tables of bodies, as rondo_torch.h has them. `over_libtorch` are functions
     that run in PyTorch's own library."""
 
+    #: The function of rondo_torch.h that runs a task.
+    runs = "runTask"
+
     def __init__(self, over_libtorch: Iterable[str] = ()) -> None:
         self.parts = [
             '#include "runtime/torch/rondo_torch.h"\n\n#include <cstdio>\n#include <string>\n\n',
-            _PROCESSOR[level()],
+            self.definitions(),
         ]
         self.opens = ""
         if over_libtorch:
@@ -180,6 +186,18 @@ class Glue:
         self.graphs: dict[str, None] = {}
         self.tasks: list[tuple[str, str]] = []
         self.numbers = 0
+
+    def definitions(self) -> str:
+        """C++ that all bodies use."""
+        return _PROCESSOR[level()]
+
+    def start_check(self) -> str:
+        """C++ that checks the machine, in the function of sizes."""
+        return (
+            "  if (!has_instructions())\n"
+            f'    return "its graphs are compiled for {level()}, and this processor has '
+            'fewer instructions: export the model on this machine";\n'
+        )
 
     def _array(self, kind: str, rows: Iterable[str]) -> tuple[str, int]:
         rows = list(rows)
@@ -196,24 +214,32 @@ class Glue:
         name = compiled.name
         if name not in self.graphs:
             self.graphs[name] = None
-            self.parts.append(
-                f'extern "C" int32_t {name}_create(void **, const void *, size_t);\n'
-                f'extern "C" int32_t {name}_run(void *, rondo::torch::Tensor **, '
-                "rondo::torch::Tensor **);\n"
-                f"static rondo::torch::Graph graph_{name} = "
-                f'{{"{name}", {name}_create, {name}_run}};\n'
-            )
+            self.parts.append(self.declared_graph(name))
         return f"graph_{name}"
+
+    def declared_graph(self, name: str) -> str:
+        return (
+            f'extern "C" int32_t {name}_create(void **, const void *, size_t);\n'
+            f'extern "C" int32_t {name}_run(void *, rondo::torch::Tensor **, '
+            "rondo::torch::Tensor **);\n"
+            f"static rondo::torch::Graph graph_{name} = "
+            f'{{"{name}", {name}_create, {name}_run}};\n'
+        )
+
+    def graph_fields(self, graph: str, rest: str, body: Body) -> str:
+        """The fields of a Task, of which `rest` are those between its graphs."""
+        return f"{graph}, {rest}"
 
     def task(
         self,
-        body: str,
+        name: str,
+        body: Body,
         task: Task,
         compiled: Compiled | None,
         plan: Plan | None,
         recording: Recording | None,
         constants: str,
-    ) -> str:
+    ) -> None:
         graph = f"&{self.graph(compiled)}" if compiled else "nullptr"
         inputs = self._array("Value", (_value(p) for p in task.inputs))
         outputs = self._array("Value", (_value(p) for p in task.outputs))
@@ -239,16 +265,16 @@ class Glue:
                 for c in task.copies
             ),
         )
-        name = f"task_{body}_{task.kind}"
+        tables = (inputs, outputs, allocations, copies)
+        rest = ", ".join(f"{table}, {count}" for table, count in tables)
         self.parts.append(
-            f"static const rondo::torch::Task {name} = {{{graph}, {inputs[0]}, "
-            f"{inputs[1]}, {outputs[0]}, {outputs[1]}, {allocations[0]}, "
-            f"{allocations[1]}, {copies[0]}, {copies[1]}, {constants}}};\n"
-            f"static const char *run_{name}(const rondo_layer *layer, const rondo_task *task) {{\n"
-            f"  return rondo::torch::runTask({name}, *layer, *task);\n}}\n"
+            f"static const rondo::torch::Task task_{name}_{task.kind} = "
+            f"{{{self.graph_fields(graph, f'{rest}, {constants}', body)}}};\n"
+            f"static const char *run_task_{name}_{task.kind}(const rondo_layer *layer, "
+            "const rondo_task *task) {\n"
+            f"  return rondo::torch::{self.runs}(task_{name}_{task.kind}, *layer, *task);\n}}\n"
         )
-        self.tasks.append((body, task.kind))
-        return name
+        self.tasks.append((name, task.kind))
 
     def constants(self, body: str, tensors: Sequence[torch.Tensor], folder: Path) -> str:
         """The file of a body's constants, as an array."""
@@ -257,7 +283,7 @@ class Glue:
         path = folder / f"{body}.constants"
         with open(path, "wb") as out:
             for tensor in tensors:
-                raw = tensor.numpy().tobytes()
+                raw = bytes(bytes_of(tensor).numpy())
                 out.write(raw + bytes(aligned(len(raw)) - len(raw)))
         name = f"constants_{body}"
         self.parts.append(
@@ -291,10 +317,7 @@ class Glue:
         tasks.append(self._task_of(sized, "B") if sized.has_backward else "nullptr")
         self.parts.append(
             f"static const char *sizes_{name}(const rondo_layer *layer, rondo_sizes *sizes) {{\n"
-            "  if (!has_instructions())\n"
-            f'    return "its graphs are compiled for {level()}, and this processor has '
-            'fewer instructions: export the model on this machine";\n'
-            f"{self.opens}"
+            f"{self.start_check()}{self.opens}"
             f"{_data_check(layer, sized.samples, tokens)}"
             f"  sizes->weight_bytes = {body.weight_bytes};\n"
             f"  sizes->frozen_weight_bytes = {body.frozen_weight_bytes};\n"
@@ -314,9 +337,18 @@ class Glue:
                 else ""
             )
             + f"  return {len(rows)};\n}}\n"
+            f"{self.functions(sized)}"
             f"RONDO_BODY({name}) = {{RONDO_BODY_VERSION, {inputs}, {inputs}, sizes_{name}, "
-            f"list_{name}, {{{', '.join(tasks)}, nullptr}}, {{}}, nullptr, nullptr}};\n"
+            f"list_{name}, {self.of_targets(sized, tasks)}}};\n"
         )
+
+    def functions(self, sized: Sized) -> str:
+        """C++ of the functions of a body besides those of its tasks."""
+        return ""
+
+    def of_targets(self, sized: Sized, tasks: Sequence[str]) -> str:
+        """The last fields of a body: its functions on each target."""
+        return f"{{{', '.join(tasks)}, nullptr}}, {{}}, nullptr, nullptr"
 
     def _task_of(self, sized: Sized, kind: str) -> str:
         """The function of a task, which picks the variant for its samples."""
@@ -336,6 +368,10 @@ class Glue:
 
     def text(self) -> str:
         return "".join(self.parts)
+
+    def recorder(self) -> str:
+        """A main function that records what graphs allocate."""
+        return self.probe()
 
     def probe(self) -> str:
         """A main function that probes the bodies."""
@@ -360,9 +396,13 @@ class Glue:
 def _sizes_text(body: Body, backward_workspace_bytes: int) -> str:
     """C++ that states what depends on the number of samples."""
     return (
-        f"    sizes->saved_for_input_grad_bytes = {body.saved_for_input_grad_bytes};\n"
-        f"    sizes->saved_for_weight_grad_bytes = {body.saved_for_weight_grad_bytes};\n"
-        f"    sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
+        f"    sizes->num_saved = {len(body.parts)};\n"
+        + "".join(
+            f'    sizes->saved[{index}] = {{"{part.name}", {part.nbytes}, '
+            f"RONDO_READ_BY_{part.read_by.upper()}}};\n"
+            for index, part in enumerate(body.parts)
+        )
+        + f"    sizes->kept_for_weight_grad_bytes = {body.kept_for_weight_grad_bytes};\n"
         f"    sizes->output_bytes = {body.output_bytes};\n"
         f"    sizes->workspace_bytes = {body.workspace_bytes};\n"
         f"    sizes->backward_workspace_bytes = {backward_workspace_bytes};\n"

@@ -64,7 +64,11 @@ def model_text(
         )
     lines += ["}", f"pipe.model @model {sizes} {{"]
     lines += [_layer_line(layer, sized) for layer, sized in zip(chain, bodies)]
-    lines += ["}", f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {{"]
+    target = chain[0].target.attribute
+    lines += [
+        "}",
+        f"pipe.plan @plan of @model on @machine microbatches({microbatches}) {target}{{",
+    ]
     for index, stage in enumerate(stages):
         names = ", ".join(f'@"{layer.name}"' for layer in chain[stage.begin : stage.end])
         line = f"  pipe.stage @s{index} [{names}] on {stage.rank}"
@@ -101,8 +105,6 @@ def _layer_line(layer: Layer, sized: Sized) -> str:
         for name, values in (
             ("weight_bytes", [body.weight_bytes]),
             ("frozen_weight_bytes", [body.frozen_weight_bytes]),
-            ("saved_for_input_grad_bytes", [b.saved_for_input_grad_bytes for b in bodies]),
-            ("saved_for_weight_grad_bytes", [b.saved_for_weight_grad_bytes for b in bodies]),
             ("kept_for_weight_grad_bytes", [b.kept_for_weight_grad_bytes for b in bodies]),
             ("output_bytes", [b.output_bytes for b in bodies]),
             ("workspace_bytes", [b.workspace_bytes for b in bodies]),
@@ -111,6 +113,8 @@ def _layer_line(layer: Layer, sized: Sized) -> str:
         )
         if any(values)
     ]
+    if body.parts:
+        fields.append(f"saved = [{', '.join(_parts_text(bodies))}]")
     times = [[max(t, 1) for t in e.times] for e in sized.variants.values()]
     costs = [f"samples = {sized.samples}"] if len(bodies) > 1 else []
     costs += [
@@ -121,6 +125,15 @@ def _layer_line(layer: Layer, sized: Sized) -> str:
         f'  pipe.layer @"{layer.name}" custom<{", ".join(fields)}> '
         f"costs<{', '.join(costs)}>"
     )
+
+
+def _parts_text(bodies: Sequence[Body]) -> list[str]:
+    texts = []
+    for variants in zip(*(body.parts for body in bodies)):
+        part = variants[0]
+        text = f'part<name = "{part.name}", bytes = {_by_size([p.nbytes for p in variants])}'
+        texts.append(text + f", read_by = {part.read_by}" * (part.read_by != "both") + ">")
+    return texts
 
 
 def _stream_text(stream: Stream) -> str:

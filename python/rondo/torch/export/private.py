@@ -14,7 +14,7 @@ from torch._inductor import aot_compile, cpu_vec_isa
 from torch._inductor.decomposition import select_decomp_table
 from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
 from torch._subclasses import fake_tensor
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule, Node, traceback
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 
@@ -31,12 +31,30 @@ def joint_graph(function: Callable[..., Any], args: Sequence[torch.Tensor]) -> G
     tensors that the function uses, such as attributes of modules, become constants.
     """
     mode = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
-    return aot_export_joint_simple(
-        function,
-        tuple(mode.from_tensor(x, static_shapes=True) for x in args),
-        trace_joint=True,
-        decompositions=select_decomp_table(),
-    )
+    with traceback.preserve_node_meta():
+        module = aot_export_joint_simple(
+            function,
+            tuple(mode.from_tensor(x, static_shapes=True) for x in args),
+            trace_joint=True,
+            decompositions=select_decomp_table(),
+        )
+    for node in module.graph.nodes:
+        node.meta.pop("stack_trace", None)
+        path = node.meta.pop("custom", {}).get(_MODULE)
+        if path is not None:
+            node.meta["module_path"] = path
+    return module
+
+
+_MODULE = "rondo_module"
+
+
+def trace_module(path: str | None) -> None:
+    """Nodes that are traced from here on are of the module, or of none; gradients are of
+    that of the forward. joint_graph() leaves it in meta["module_path"]."""
+    traceback.current_meta.pop("custom", None)
+    if path is not None:
+        traceback.current_meta["custom"] = {_MODULE: path}
 
 
 def graph_of(
@@ -97,7 +115,11 @@ def generate(
     }
     if not in_place:
         options["inplace_buffers"] = False
-    files = aot_compile(module, tuple(examples), options=options)
+    return generated(aot_compile(module, tuple(examples), options=options))
+
+
+def generated(files: Any) -> tuple[Path, dict[str, Any], list[Path]]:
+    """The source among generated files, how to compile it, and its objects."""
     sources = [Path(f) for f in files if str(f).endswith(".wrapper.cpp")]
     flags = [Path(f) for f in files if str(f).endswith("wrapper_compile_flags.json")]
     if len(sources) != 1 or len(flags) != 1:

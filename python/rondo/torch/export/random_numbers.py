@@ -52,7 +52,7 @@ def _mix(key: int, counter: int) -> int:
     return scramble(scramble(key + step & _MASK64) + (counter + 1) * step & _MASK64)
 
 
-def _key(layer: str, seed: int, iteration: int, microbatch: int) -> torch.Tensor:
+def key(layer: str, seed: int, iteration: int, microbatch: int) -> torch.Tensor:
     """The key of a task, as in runtime/torch/run_task.cpp."""
     key = 0xCBF29CE484222325
     for byte in layer.encode():
@@ -62,16 +62,42 @@ def _key(layer: str, seed: int, iteration: int, microbatch: int) -> torch.Tensor
     return torch.tensor([key - (1 << 64) if key >> 63 else key])
 
 
+_COMPARISONS = (_aten.gt, _aten.ge, _aten.lt, _aten.le)
+_VIEWS = (_aten.permute, _aten.view, _aten.clone, _aten.unsqueeze)
+
+
+def _is_hashed(node: Node) -> bool:
+    """Whether numbers in fp32 can take the place of what the node draws."""
+    if node.target is not _aten.rand.default:
+        return False
+    dtype = node.kwargs.get("dtype")
+    return dtype in (None, torch.float32) or (
+        dtype == torch.bfloat16 and _is_only_compared(node)
+    )
+
+
+def _is_only_compared(node: Node) -> bool:
+    """Whether no result has the numbers themselves, as in dropout."""
+    packets = [(getattr(u.target, "overloadpacket", None), u) for u in node.users]
+    return all(
+        packet in _COMPARISONS or (packet in _VIEWS and _is_only_compared(user))
+        for packet, user in packets
+    )
+
+
+def _widen(node: Node) -> None:
+    """Says of views of numbers that they are in fp32."""
+    for user in node.users:
+        if getattr(user.target, "overloadpacket", None) in _VIEWS:
+            user.meta["val"] = user.meta["val"].float()
+            _widen(user)
+
+
 def hash_random_numbers(module: GraphModule) -> Node | None:
     """Replaces operations that draw uniform fp32 numbers; returns the placeholder of
     the key, which comes last, or None if there are none."""
     graph = module.graph
-    draws = [
-        node
-        for node in graph.nodes
-        if node.target is _aten.rand.default
-        and node.kwargs.get("dtype") in (None, torch.float32)
-    ]
+    draws = [node for node in graph.nodes if _is_hashed(node)]
     if not draws:
         return None
     last = [node for node in graph.nodes if node.op == "placeholder"][-1]
@@ -87,6 +113,8 @@ def hash_random_numbers(module: GraphModule) -> Node | None:
         begin = next(n for n in hashed.graph.nodes if n.op == "placeholder")
         with graph.inserting_before(node):
             numbers = graph.graph_copy(hashed.graph, {begin: key})
+        if node.kwargs.get("dtype") == torch.bfloat16:
+            _widen(node)
         node.replace_all_uses_with(numbers)
         graph.erase_node(node)
     graph.lint()
@@ -101,7 +129,7 @@ class HashedRandom(TorchDispatchMode):
         self, layer: str, *, seed: int = 0, iteration: int = 0, microbatch: int = 0
     ):
         super().__init__()
-        self.key = _key(layer, seed, iteration, microbatch)
+        self.key = key(layer, seed, iteration, microbatch)
         self.operations = 0
 
     def _draw(self, size: Sequence[int]) -> torch.Tensor:

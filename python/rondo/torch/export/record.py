@@ -13,10 +13,13 @@ from . import libtorch
 from .build import MissingFunctions, make_program
 from .calls import operation_of, place
 from .compile import Compiled, operations_of
-from .layer import Layer, Refusal
-from .library import Glue, Recording, parse_recording, plan, tensor_line
+from .device_library import glue_for
+from .layer import Layer
+from .library import Recording, parse_recording, plan, tensor_line
 from .mlir import Exported
 from .probe import ProbeMemory, bytes_of
+from .refusal import Refusal
+from .target import Target
 from .tasks import Task
 
 
@@ -43,7 +46,8 @@ def record(
                 continue
             try:
                 recordings = [
-                    _record_task(program, done, task, seed) for seed in (0, 1)
+                    _record_task(program, done, task, exported.layer.target, seed)
+                    for seed in (0, 1)
                 ]
             except RuntimeError as error:
                 raise Refusal(
@@ -62,14 +66,14 @@ def record(
 def _make_recorder(
     unique: Sequence[Exported], over_libtorch: Sequence[str], program: Path
 ) -> None:
-    glue = Glue(over_libtorch)
+    glue = glue_for(unique[0].layer.target, over_libtorch)
     objects = {}
     for exported in unique:
         for done in exported.compiled:
             if done is not None:
                 glue.graph(done)
                 objects[done.name] = done.path
-    make_program(glue.text() + glue.probe(), list(objects.values()), program)
+    make_program(glue.text() + glue.recorder(), list(objects.values()), program)
 
 
 def _say_libtorch(unique: Sequence[Exported], missing: set[str]) -> None:
@@ -115,7 +119,7 @@ def _refuse_functions(
 
 
 def _record_task(
-    program: Path, compiled: Compiled, task: Task, seed: int
+    program: Path, compiled: Compiled, task: Task, target: Target, seed: int
 ) -> Recording:
     generator = torch.Generator().manual_seed(seed)
     memory = ProbeMemory(
@@ -124,11 +128,13 @@ def _record_task(
     )
     try:
         for placed, content in zip(task.inputs, memory.contents):
-            if placed.dtype.is_floating_point:
+            # Without a GPU kernels do not run.
+            if placed.dtype.is_floating_point and not target.is_cuda:
                 count = placed.nbytes // placed.dtype.itemsize
                 tensor = torch.rand(count, generator=generator, dtype=placed.dtype)
                 content.copy_(bytes_of(tensor))
-        return parse_recording(memory.run(program, "record", compiled.name))
+        count = [str(len(task.outputs))] if target.is_cuda else []
+        return parse_recording(memory.run(program, "record", compiled.name, *count))
     finally:
         memory.close()
 

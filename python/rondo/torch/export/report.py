@@ -14,6 +14,7 @@ from .compile import level, operations_of
 from .layer import Layer
 from .model import Model
 from .sizes import Sized
+from .target import DTYPES
 from .tasks import TIED
 
 
@@ -23,10 +24,15 @@ def report(
     folder: Path,
     over_libtorch: Sequence[str],
 ) -> Model:
+    target = chain[0].target
     text = {
         "torch": torch.__version__,
         "over_libtorch": list(over_libtorch),
-        "instructions": level(),
+        "device": target.arch if target.is_cuda else "cpu",
+        "dtype": DTYPES[target.dtype][0],
+        "kernels": "checked" if target.runs_here else "not checked: no GPU has run them",
+        "times": "measured" if target.runs_here else "estimated",
+        "instructions": None if target.is_cuda else level(),
         "tied": {layer.name: layer.tied for layer in chain if layer.tied},
         "shared": {
             f"{layer.name}.{name}": key
@@ -58,6 +64,9 @@ def _reported(layer: Layer, sized: Sized) -> dict[str, Any]:
         ],
         "frozen": [
             w.name for w in body.weights if not (w.has_gradient or w.is_running)
+        ],
+        "saved": [
+            {"name": p.name, "bytes": p.nbytes, "read_by": p.read_by} for p in body.parts
         ],
         "saved_for_input_grad_bytes": body.saved_for_input_grad_bytes,
         "saved_for_weight_grad_bytes": body.saved_for_weight_grad_bytes,

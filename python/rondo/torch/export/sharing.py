@@ -9,7 +9,8 @@ from typing import Mapping, Sequence
 import torch
 
 from .data import Data
-from .layer import Layer, Refusal, Shared
+from .layer import Layer, Shared
+from .refusal import Refusal
 from .tasks import TIED
 
 

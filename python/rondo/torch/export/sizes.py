@@ -9,8 +9,9 @@ from typing import Any, Sequence
 
 import torch
 
-from .layer import Layer, Refusal
+from .layer import Layer
 from .mlir import Exported
+from .refusal import Refusal
 from .tasks import Body
 
 #: A layer of a program states its sizes for no more numbers of samples.

@@ -6,25 +6,31 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
 import torch
 
 from .build import cache_folder, make_archive, make_program
-from .check import check_layer
+from .check import ProbeRunner, check_layer
 from .compile import compile_tasks, compiled_task
 from .cut import RECOMPUTE
 from .data import Data, read_data, resized
+from .device_library import glue_for
+from .interpret import GraphRunner
 from .joint import trace
-from .layer import Layer, Refusal
+from .layer import Layer
 from .library import Glue, plan
 from .mlir import Exported, Stage, model_text
 from .model import Model
+from .probe import bytes_of
 from .record import place_allocations, record
+from .refusal import Refusal
 from .report import report, write_weights
 from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
+from .target import Target, read_target
 from .tasks import Task, divide
 
 
@@ -48,6 +54,9 @@ def export_stages(
     backward: bool = True,
     with_libtorch: bool = False,
     frozen_are_constants: bool = False,
+    device: str = "cpu",
+    arch: str | None = None,
+    dtype: torch.dtype | None = None,
 ) -> Model:
     """Compiles the layers of a model, so that Rondo trains it without Python.
 
@@ -78,9 +87,16 @@ def export_stages(
     With `frozen_are_constants` parameters that are not trained are in the library, not
     among the weights that a program initialises, saves and shards.
 
+    With `device="cuda"` layers are compiled for GPUs of `arch`, such as sm_90, by
+    default this machine's; it need not have one. They compute in `dtype`,
+    torch.bfloat16 by default or torch.float32, from weights that are kept in fp32.
+
     Raises Refusal, a ValueError, if a layer is not a fixed graph in fp32 of
     operations that Rondo has.
     """
+    target = read_target(device, arch, dtype)
+    if target.is_cuda and with_libtorch:
+        raise Refusal("with_libtorch=True is for device='cpu'")
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"out='{out}' is a file: name a folder, or remove the file")
@@ -90,6 +106,8 @@ def export_stages(
         raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
     data = read_data(layers, example, targets, vocab, below or {})
     sizes = sizes_of(samples, data.samples)
+    # The bits of B are those of I and then W only if a run says so.
+    backward = backward and target.runs_here
     folder.mkdir(parents=True, exist_ok=True)
     graphs_folder = Path(cache) if cache is not None else cache_folder()
     found: dict[str, Exported] = {}
@@ -98,7 +116,12 @@ def export_stages(
     for size in sizes:
         try:
             chains[size], sources = _chain(
-                layers, inputs or {}, resized(data, size), loss_fn, frozen_are_constants
+                layers,
+                inputs or {},
+                resized(data, size),
+                loss_fn,
+                frozen_are_constants,
+                target,
             )
         except (RuntimeError, ValueError) as error:
             if size == data.samples or isinstance(error, Refusal):
@@ -106,19 +129,31 @@ def export_stages(
             raise Refusal(
                 f"samples has {size}, but the layers do not run on so many: {error}"
             ) from None
-        prepared[size] = []
-        for layer in chains[size]:
-            exported = _prepare(layer, graphs_folder, recompute, backward)
-            prepared[size].append(found.setdefault(exported.name, exported))
+        prepared[size] = [
+            _prepare(layer, graphs_folder, recompute, backward) for layer in chains[size]
+        ]
         _refuse_shared_buffers(chains[size])
+    for index, of_sizes in enumerate(zip(*prepared.values())):
+        # All sizes of a layer have the same parts.
+        if len({tuple((p.name, p.read_by) for p in e.body.parts) for e in of_sizes}) > 1:
+            for size, exported in prepared.items():
+                exported[index] = _prepare(
+                    chains[size][index], graphs_folder, recompute, backward, True
+                )
+    for exported in prepared.values():
+        exported[:] = [found.setdefault(e.name, e) for e in exported]
     chain = chains[data.samples]
     bodies = sized_layers(chains, prepared, data.samples)
     unique = list(found.values())
     graphs = [t for e in unique for t in e.body.tasks if t.module is not None]
-    compile_tasks(graphs, graphs_folder)
+    compile_tasks(graphs, graphs_folder, target)
     over_libtorch = record(unique, folder, with_libtorch)
     place_allocations(unique)
-    _check(unique, folder, over_libtorch)
+    if target.runs_here:
+        _check(unique, folder, over_libtorch)
+    else:
+        (folder / "probe").unlink()
+        _check_graphs(unique)
     _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
     placed = list(placement or _divide_evenly(times, ranks))
@@ -134,6 +169,7 @@ def _chain(
     data: Data,
     loss_fn: Callable[..., torch.Tensor],
     frozen_are_constants: bool,
+    target: Target,
 ) -> tuple[list[Layer], list[list[int]]]:
     """The layers, and the indices of those that each reads."""
     if len(layers) < 2:
@@ -153,6 +189,7 @@ def _chain(
         layer = Layer(name, module, edges, given, shared=shared.parts[index])
         layer.tied = shared.tied.get(index)
         layer.frozen_are_constants = frozen_are_constants
+        layer.target = target
         receive(layer, [chain[s] for s in sources[index]])
         if layer.is_first:
             layer.streams = data.example_streams
@@ -160,9 +197,23 @@ def _chain(
             layer.loss_fn, layer.targets = loss_fn, data.targets
             layer.streams = data.target_streams
         else:
-            outputs.append(layer.run())
+            outputs.append(_run(layer))
         chain.append(layer)
     return chain, sources
+
+
+def _run(layer: Layer) -> list[torch.Tensor]:
+    try:
+        return layer.run()
+    except RuntimeError as error:
+        if not layer.target.has_copies or isinstance(error, Refusal):
+            raise
+        raise Refusal(
+            f"layer '{layer.name}' does not run with weights and inputs in bf16: "
+            f"{str(error).splitlines()[0]}; buffers stay in fp32, so convert them where "
+            "they are used, as in self.cos.to(x.dtype), or export with "
+            "dtype=torch.float32"
+        ) from None
 
 
 def _refuse_shared_buffers(chain: Sequence[Layer]) -> None:
@@ -213,13 +264,13 @@ def _sources(names: list[str], inputs: Mapping[str, Sequence[str]]) -> list[list
 
 
 def _prepare(
-    layer: Layer, cache: Path, recompute: float, backward: bool
+    layer: Layer, cache: Path, recompute: float, backward: bool, coarse_parts: bool = False
 ) -> Exported:
     """Traces and divides a layer."""
     joint = trace(layer)
-    body = divide(layer, joint, recompute, backward)
+    body = divide(layer, joint, recompute, backward, coarse_parts)
     compiled = [
-        None if task.module is None else compiled_task(task, cache)
+        None if task.module is None else compiled_task(task, cache, layer.target)
         for task in body.tasks
     ]
     described = "|".join(
@@ -227,13 +278,14 @@ def _prepare(
             *(c.name if c else "" for c in compiled),
             *(repr(t.copies) for t in body.tasks),
             *(repr([p.place for p in (*t.inputs, *t.outputs)]) for t in body.tasks),
+            *(repr((p.name, p.read_by, p.nbytes)) for p in body.parts),
             str(len(layer.edges)),
             *(repr((s.name, s.example.shape[1:])) for s in layer.streams),
             *(
                 repr((w.stated_name, w.shape, w.offset, w.has_gradient, w.is_running))
                 for w in body.weights
             ),
-            *(hashlib.sha256(c.numpy().tobytes()).hexdigest() for c in body.constants),
+            *(hashlib.sha256(bytes(bytes_of(c).numpy())).hexdigest() for c in body.constants),
         ]
     )
     name = "graph_" + hashlib.sha256(described.encode()).hexdigest()[:12]
@@ -246,7 +298,9 @@ def _add_tasks(glue: Glue, exported: Exported, folder: Path) -> str:
     for task, compiled, planned, recording in zip(
         exported.body.tasks, exported.compiled, exported.plans, exported.recordings
     ):
-        glue.task(exported.name, task, compiled, planned, recording, constants)
+        glue.task(
+            exported.name, exported.body, task, compiled, planned, recording, constants
+        )
     return constants
 
 
@@ -263,7 +317,7 @@ def _write_library(
     over_libtorch: Sequence[str],
 ) -> None:
     """libstages.a."""
-    glue = Glue(over_libtorch)
+    glue = glue_for(chain[0].target, over_libtorch)
     for exported in unique:
         _add_tasks(glue, exported, folder)
     written = set()
@@ -279,22 +333,34 @@ def _check(
 ) -> None:
     """Compares every body with eager execution, and measures it; leaves out a B that
     does not give the bits of I and W."""
-    glue = Glue(over_libtorch)
+    target = unique[0].layer.target
+    glue = glue_for(target, over_libtorch)
     workspaces = {}
     for exported in unique:
         constants = _add_tasks(glue, exported, folder)
         task, recording = exported.body.tasks[2], exported.recordings[2]
         copied = plan(task, recording, in_place=False) if recording else None
         copy = Task("W_copied", task.module, task.inputs, task.outputs, task.copies)
-        glue.task(exported.name, copy, exported.compiled[2], copied, recording, constants)
+        glue.task(
+            exported.name,
+            exported.body,
+            copy,
+            exported.compiled[2],
+            copied,
+            recording,
+            constants,
+        )
         workspaces[exported.name] = copied.workspace if copied else 0
     program = folder / "probe"
-    make_program(glue.text() + glue.probe(), _objects(unique), program)
+    main = glue.text() + glue.probe()
+    make_program(main, _objects(unique), program, target.options)
     for exported in unique:
         body = exported.body
         planned = body.workspace_bytes
         body.workspace_bytes = max(planned, workspaces[exported.name])
-        exported.agreement = check_layer(exported.layer, body, exported.name, program)
+        exported.agreement = check_layer(
+            exported.layer, body, ProbeRunner(program, exported.name)
+        )
         exported.times = exported.agreement.times
         body.workspace_bytes = planned
         if exported.agreement.backward_is_equal is False:
@@ -302,6 +368,19 @@ def _check(
             exported.compiled = exported.compiled[:3]
             body.backward_workspace_bytes = 0
     program.unlink()
+
+
+def _check_graphs(unique: Sequence[Exported]) -> None:
+    """Compares the graphs of each body with eager execution, on the CPU."""
+    for exported in unique:
+        runner = GraphRunner(exported.body, exported.layer)
+        exported.agreement = check_layer(exported.layer, exported.body, runner)
+        exported.times = exported.agreement.times
+    print(
+        "export: kernels are not checked: no GPU has run them; graphs agree with eager "
+        "execution on the CPU, and times are estimates",
+        file=sys.stderr,
+    )
 
 
 def _divide_evenly(times: Sequence[int], ranks: int) -> list[int]:

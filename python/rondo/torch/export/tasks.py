@@ -10,7 +10,9 @@ from torch.fx import Graph, GraphModule, Node
 
 from .cut import Kept, ancestors, bytes_of, choose_kept
 from .joint import Joint
-from .layer import Layer, Refusal
+from .layer import Layer
+from .parts import Part, name_parts
+from .refusal import Refusal
 
 ALIGNMENT = 64
 
@@ -18,6 +20,7 @@ ALIGNMENT = 64
 TIED = "wte.weight"
 
 _aten = torch.ops.aten
+_convert = torch.ops.prims.convert_element_type.default
 
 
 def aligned(size: int) -> int:
@@ -26,8 +29,8 @@ def aligned(size: int) -> int:
 
 @dataclass(frozen=True)
 class Place:
-    """Bytes from the start of a buffer of rondo_task; `index` counts inputs or
-    streams."""
+    """Bytes from the start of a buffer of rondo_task; `index` counts inputs, streams
+    or parts of what F saves."""
 
     space: str
     offset: int = 0
@@ -118,14 +121,24 @@ class Body:
     weights: list[Weight]
     weight_bytes: int
     frozen_weight_bytes: int
-    saved_for_input_grad_bytes: int
-    saved_for_weight_grad_bytes: int
+    #: Of what F saves.
+    parts: list[Part]
     kept_for_weight_grad_bytes: int
     output_bytes: int
     constants: list[torch.Tensor]
     #: Of F, I and W, and of B.
     workspace_bytes: int = 0
     backward_workspace_bytes: int = 0
+
+    @property
+    def saved_for_input_grad_bytes(self) -> int:
+        """Kept from F to the end of I."""
+        return sum(aligned(p.nbytes) for p in self.parts if p.read_by == "input_grad")
+
+    @property
+    def saved_for_weight_grad_bytes(self) -> int:
+        """Kept from F to the end of W."""
+        return sum(aligned(p.nbytes) for p in self.parts if p.read_by != "input_grad")
 
 
 def edge_places(layer: Layer, space: str) -> tuple[list[Place], list[int]]:
@@ -143,13 +156,16 @@ def data_place(layer: Layer, index: int) -> Place:
     return Place("streams", index=index) if layer.streams else Place("data")
 
 
-def divide(layer: Layer, joint: Joint, recompute: float, backward: bool) -> Body:
-    """The tasks of a layer: F, I, W and, with `backward`, B."""
+def divide(
+    layer: Layer, joint: Joint, recompute: float, backward: bool, coarse_parts: bool = False
+) -> Body:
+    """The tasks of a layer: F, I, W and, with `backward`, B. With `coarse_parts` what F
+    saves has a part for each set of readers."""
     try:
         kept = choose_kept(joint, recompute)
     except Refusal as refusal:
         raise Refusal(f"layer '{layer.name}': {refusal}") from None
-    return _Divider(layer, joint, kept).divide(backward)
+    return _Divider(layer, joint, kept).divide(backward, coarse_parts)
 
 
 class _Divider:
@@ -162,12 +178,12 @@ class _Divider:
         self.running: list[tuple[Node, Place]] = []
         self.order = {n: i for i, n in enumerate(joint.module.graph.nodes)}
 
-    def divide(self, has_backward: bool) -> Body:
+    def divide(self, has_backward: bool, coarse_parts: bool) -> Body:
         weights, weight_bytes, frozen_bytes = self._place_weights()
         constants = self._place_constants()
         output_bytes = self._place_edges()
-        regions = Region("saved_for_input_grad"), Region("saved_for_weight_grad")
-        saved = self._place_saved(regions)
+        parts = name_parts(self.joint, self._readers(), coarse_parts)
+        saved = self._place_saved(parts)
         forward = self._forward(saved)
         from_input_grad = Region("kept_for_weight_grad")
         kept = {
@@ -185,8 +201,7 @@ class _Divider:
             weights,
             weight_bytes,
             frozen_bytes,
-            regions[0].size,
-            regions[1].size,
+            parts,
             from_input_grad.size,
             output_bytes,
             constants,
@@ -199,8 +214,11 @@ class _Divider:
 
         def add(node: Node, name: str, value: torch.Tensor) -> Weight:
             place = region.add(value.numel() * 4)
-            self.places[node] = place
             weights.append(Weight(name, value, place.offset))
+            if self.layer.target.has_copies:
+                offset = place.offset // 4 * self.layer.target.dtype.itemsize
+                place = Place("weights_in_dtype", offset)
+            self.places[node] = place
             return weights[-1]
 
         parameters = list(
@@ -266,9 +284,26 @@ class _Divider:
             self.places[tangent] = Place("output_grad", place.offset)
         return outputs.size
 
-    def _place_saved(self, regions: tuple[Region, Region]) -> dict[Node, Place]:
-        saved = {n: regions[0].add(_size(n)) for n in self.kept.forward_to_input_grad}
-        saved |= {n: regions[1].add(_size(n)) for n in self.kept.forward_to_weight_grad}
+    def _readers(self) -> dict[Node, str]:
+        """The tasks that read what F saves."""
+        kept = self.kept
+        for_input_grad = kept.forward_to_input_grad
+        saved = {*for_input_grad, *kept.forward_to_weight_grad, *self.places}
+        wanted = {g for g in self.joint.input_grads if g is not None}
+        wanted |= set(kept.input_grad_to_weight_grad)
+        read = wanted | {p for n in ancestors(wanted, saved) for p in n.all_input_nodes}
+        return {n: "input_grad" for n in for_input_grad} | {
+            n: "both" if n in read else "weight_grad"
+            for n in kept.forward_to_weight_grad
+        }
+
+    def _place_saved(self, parts: list[Part]) -> dict[Node, Place]:
+        saved = {}
+        for index, part in enumerate(parts):
+            region = Region("saved", index)
+            for node in part.nodes:
+                saved[node] = region.add(_size(node))
+                part.nbytes = saved[node].offset + _size(node)
         return saved
 
     def _forward(self, saved: dict[Node, Place]) -> Task:
@@ -406,6 +441,7 @@ class _Builder:
 
     def accumulate(self, old: Node, grad: Node) -> Node:
         """old + grad, as one product if the gradient is one."""
+        grad = self._before_rounding(grad)
         product = _product_of(grad)
         # I may have computed it.
         if product is not None and product[0] not in self.places:
@@ -416,7 +452,9 @@ class _Builder:
                     self.graph.call_function(_aten.permute.default, (x, [1, 0]))
                     for x in (b, a)
                 )
-            return self.graph.call_function(_aten.addmm.default, (old, a, b))
+            if node.meta["val"].dtype == torch.float32:
+                return self.graph.call_function(_aten.addmm.default, (old, a, b))
+            return self.graph.call_function(_aten.addmm.dtype, (old, a, b, torch.float32))
         scattered = _scatter_of(grad)
         if scattered is not None and scattered not in self.places:
             indices, values = scattered.args[1], scattered.args[2]
@@ -427,6 +465,16 @@ class _Builder:
         return self.graph.call_function(
             _aten.add.Tensor, (old, self.copied[grad])
         )
+
+    def _before_rounding(self, grad: Node) -> Node:
+        """The fp32 node that a gradient is converted from, or the gradient."""
+        while grad not in self.places and grad.target is _convert:
+            source = grad.args[0]
+            assert isinstance(source, Node)
+            if source.meta["val"].dtype != torch.float32:
+                break
+            grad = source
+        return grad
 
     def finish(
         self, kind: str, results: list[Node], outputs: list[Placed], copies: list[Copy]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares `rondo verify` with an independent checker on schedules with copies.
 
-    copies.py CHECKER PROBLEMS SEED COUNT FOLDER
+    copies.py CHECKER PROBLEMS SEED COUNT FOLDER [--uneven]
 
 Each schedule is a random order of one of the problems, in which a random part
 of the micro-batches is copied to the host; most are then changed in one way.
 Two rounds: in the second, legal schedules claim the figures that the checker
-computed in the first, right or slightly wrong. Prints how many verdicts of each
+computed in the first, right or slightly wrong. With --uneven the micro-batches of
+each problem get random sizes, and its costs one of the three forms. Prints how many verdicts of each
 rule agree; exits with 1 at the first that differs.
 """
 
@@ -20,8 +21,52 @@ import sys
 MEMORY_RULES = {"memory", "host-memory"}
 
 
-def bytes_of(costs, kind, key):
-    return costs.get(kind, {}).get(key, 0)
+def bytes_of(problem, costs, kind, key, i):
+    cost = costs.get(kind, {})
+    if key + "_by_index" in cost:
+        return cost[key + "_by_index"][i]
+    value = cost.get(key, 0)
+    if not isinstance(value, dict):
+        return value
+    product = sum(factor * size for factor, size in zip(value["per_size"], problem["sizes"][i]))
+    return value.get("fixed", 0) + -(-product // value.get("over", 1))
+
+
+def in_some_form(rng, owner, key, values, affine):
+    """States a figure of all micro-batches as a number, a list or by sizes."""
+    del owner[key]
+    if rng.random() < 0.5:
+        owner[key] = affine
+    elif len(set(values)) == 1 and rng.random() < 0.5:
+        owner[key] = values[0]
+    else:
+        owner[key + "_by_index"] = values
+
+
+def make_uneven(rng, problem):
+    """Bytes are proportional to the size of a micro-batch; times have a fixed part too."""
+    problem = json.loads(json.dumps(problem))
+    factors = [rng.randrange(1, 5) for _ in range(problem["microbatches"])]
+    problem["sizes"] = [[factor, 7] for factor in factors]
+    for stage in problem["stages"]:
+        for cost in stage["costs"].values():
+            for key, value in list(cost.items()):
+                fixed = rng.randrange(4) if key == "ns" else 0
+                affine = {"per_size": [2 * value, 0], "over": 2, "fixed": fixed}
+                if key != "before":
+                    in_some_form(rng, cost, key, [fixed + value * factor for factor in factors], affine)
+        last = stage["costs"]["W"]
+        if rng.random() < 0.3:
+            last.pop("frees_bytes_by_index", None)
+            last["frees_bytes"] = "rest"
+    for edge in problem["edges"]:
+        value = edge["bytes"]
+        in_some_form(rng, edge, "bytes", [value * factor for factor in factors], {"per_size": [value, 0]})
+    for rank in problem["ranks"]:
+        for key in ("memory_bytes", "host_memory_bytes"):
+            if rank.get(key) is not None:
+                rank[key] *= rng.choice([2, 3, 4])
+    return problem
 
 
 class Order:
@@ -85,17 +130,23 @@ class Order:
         if (s, i) in self.pairs:
             yield from ("SAVE", "LOAD")
 
-    def figures(self, s, kind):
+    def figures(self, s, kind, i):
         """What an action takes and frees on the device and on the host."""
         costs = self.stages[s]["costs"]
-        takes, frees = bytes_of(costs, kind, "takes_bytes"), bytes_of(costs, kind, "frees_bytes")
+        of = lambda kind, key: bytes_of(self.problem, costs, kind, key, i)
+        taken = sum(of(taker, "takes_bytes") for taker in ("F", "R"))
+        takes = of(kind, "takes_bytes")
         if kind == "B" and "B" not in costs:
-            frees = bytes_of(costs, "I", "frees_bytes") + bytes_of(costs, "W", "frees_bytes")
+            frees = taken - of("R", "frees_bytes")
+        elif costs.get(kind, {}).get("frees_bytes") == "rest":
+            frees = taken - of("R", "frees_bytes") - of("I", "frees_bytes")
+        else:
+            frees = of(kind, "frees_bytes")
         return takes, frees, frees * (kind == "SAVE"), takes * (kind == "LOAD")
 
-    def fits(self, s, kind):
+    def fits(self, s, kind, i):
         rank = self.problem["ranks"][self.ranks[s]]
-        takes, _, hosts, _ = self.figures(s, kind)
+        takes, _, hosts, _ = self.figures(s, kind, i)
         caps = [(rank.get("memory_bytes"), self.held, takes), (rank.get("host_memory_bytes"), self.hosted, hosts)]
         return all(cap is None or held[self.ranks[s]] + more <= cap for cap, held, more in caps)
 
@@ -112,7 +163,7 @@ class Order:
         reach = self.rng.choice([1, 1, 2, 99])
         while left:
             ready = [action for action in left if self.needs(*action)]
-            fitting = [action for action in ready if self.fits(action[0], action[1])] or ready
+            fitting = [action for action in ready if self.fits(*action)] or ready
             first = {}
             for action in sorted(fitting, key=lambda each: each[2]):
                 first.setdefault(action[:2], []).append(action)
@@ -123,7 +174,7 @@ class Order:
 
     def add(self, s, kind, i):
         rank = self.ranks[s]
-        takes, frees, hosts, leaves = self.figures(s, kind)
+        takes, frees, hosts, leaves = self.figures(s, kind, i)
         self.held[rank] += takes - frees
         self.hosted[rank] += hosts - leaves
         self.done.add((s, kind, i))
@@ -248,6 +299,12 @@ def main():
     rng = random.Random(int(seed))
     with open(problems) as file:
         known = [json.loads(line) for line in file]
+    if "--uneven" in sys.argv[6:]:
+        known = [make_uneven(rng, problem) for problem in known]
+        problems = os.path.join(folder, "problems.jsonl")
+        with open(problems, "w") as file:
+            for problem in known:
+                print(json.dumps(problem), file=file)
     # Half of them have host caps or share host links.
     special = [
         problem

@@ -19,14 +19,14 @@ public:
   Remote(const Lines &lines, SharedMemory &memory,
          const TransportParams &params, const TransportOptions &options)
       : lines(lines), memory(memory) {
-    Frame frame = {
-        static_cast<uint32_t>(What::Make),
-        0,
-        {pack(params.ranks), pack(linkOf(params)),
-         pack(int32_t(params.measures)),
-         pack(Options{options.cores, options.useGraph, options.timeoutSeconds}),
-         pack(params.channels.data(), params.channels.size()),
-         pack(params.edges.data(), params.edges.size())}};
+    Frame frame = {static_cast<uint32_t>(What::Make),
+                   0,
+                   {pack(params.ranks), pack(linkOf(params)),
+                    pack(int32_t(params.measures)),
+                    pack(SentOptions{options.cores, options.useGraph,
+                                     options.timeoutSeconds}),
+                    pack(params.channels.data(), params.channels.size()),
+                    pack(params.edges.data(), params.edges.size())}};
     std::vector<Staging> staging;
     for (const StagingParams &rank : params.staging)
       staging.push_back({memory.offsetOf(rank.data), rank.bytes});

@@ -142,7 +142,7 @@ private:
     params.ranks = unpack<int32_t>(fields.at(0));
     params.imposeLinks = linkImposer(unpack<ImposedLink>(fields.at(1)));
     params.measures = unpack<int32_t>(fields.at(2)) != 0;
-    const Options sent = unpack<Options>(fields.at(3));
+    const auto sent = unpack<SentOptions>(fields.at(3));
     TransportOptions options;
     options.cores = sent.cores;
     options.useGraph = sent.useGraph;

@@ -60,7 +60,7 @@ struct WirePart {
 };
 
 /// TransportOptions without the clock, which each process has for itself.
-struct Options {
+struct SentOptions {
   int32_t cores;
   bool useGraph;
   double timeoutSeconds;

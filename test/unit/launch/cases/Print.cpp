@@ -96,27 +96,23 @@ Object objectOf(const groups::Run &run, const WrittenRun &written,
 
 Array megatron() {
   Array all;
-  auto add = [&all](const groups::Run &run, const char *theirs) {
+  for (const groups::Run &run : megatronRuns())
+    all.push_back(
+        objectOf(run, megatronArguments(run), megatronFault(run), ""));
+  for (const auto &[run, fault, theirs] : megatronRefusals())
     all.push_back(objectOf(run, megatronArguments(run),
                            faultOf(run, megatronFault(run)), theirs));
-  };
-  for (const groups::Run &run : megatronRuns())
-    add(run, "");
-  for (const RefusedRun &refused : megatronRefusals())
-    add(refused.run, refused.theirs);
   return all;
 }
 
 Array torchtitan() {
   Array all;
-  auto add = [&all](const groups::Run &run, const char *theirs) {
+  for (const groups::Run &run : torchtitanRuns())
+    all.push_back(
+        objectOf(run, torchtitanArguments(run), torchtitanFault(run), ""));
+  for (const auto &[run, fault, theirs] : torchtitanRefusals())
     all.push_back(objectOf(run, torchtitanArguments(run),
                            faultOf(run, torchtitanFault(run)), theirs));
-  };
-  for (const groups::Run &run : torchtitanRuns())
-    add(run, "");
-  for (const RefusedRun &refused : torchtitanRefusals())
-    add(refused.run, refused.theirs);
   return all;
 }
 
