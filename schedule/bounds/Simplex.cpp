@@ -1,4 +1,4 @@
-//===- Simplex.cpp - The best mix of the rows of a matrix -----------------===//
+//===- Simplex.cpp - Packing programs and matrix games --------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "schedule/bounds/Simplex.h"
@@ -10,7 +10,7 @@ using namespace rondo;
 
 namespace {
 
-/// A column enters if its price is lower than 1 by more than this.
+/// A column enters if its price is lower than its worth by more than this.
 constexpr double leastGain = 1e-9;
 constexpr double leastPivot = 1e-9;
 /// Pivots until the inverse is computed anew, which removes rounding errors.
@@ -23,19 +23,20 @@ constexpr size_t maxCandidates = 8;
 
 } // namespace
 
-Simplex::Simplex(size_t rows)
-    : rows(rows), basis(rows), amounts(rows, 1), placeOfSlack(rows),
-      inverse(rows * rows), prices(rows), rowShares(rows, 1.0 / double(rows)),
-      alpha(rows) {
+Simplex::Simplex(std::vector<double> given)
+    : limits(std::move(given)), rows(limits.size()), basis(rows),
+      amounts(limits), placeOfSlack(rows), inverse(rows), prices(rows),
+      rowShares(rows, 1.0 / double(rows)), alpha(rows) {
   for (size_t r = 0; r < rows; ++r) {
     basis[r] = -1 - int64_t(r);
     placeOfSlack[r] = int64_t(r);
   }
 }
 
-void Simplex::addColumn(const std::vector<double> &column) {
+void Simplex::addColumn(const std::vector<double> &column, double worth) {
   entries.insert(entries.end(), column.begin(), column.end());
   used.push_back(false);
+  worths.push_back(worth);
 }
 
 double Simplex::priceOf(size_t number) const {
@@ -46,8 +47,8 @@ double Simplex::priceOf(size_t number) const {
   return sum;
 }
 
-/// The gain of an entering column is 1 minus its price; that of a slack is
-/// minus the price of its row.
+/// The gain of an entering column is its worth minus its price; that of a slack
+/// is minus the price of its row.
 void Simplex::findCandidates() {
   std::vector<std::pair<double, int64_t>> gains;
   for (size_t row : priced)
@@ -55,7 +56,7 @@ void Simplex::findCandidates() {
       gains.push_back({-prices[row], -1 - int64_t(row)});
   for (size_t c = 0; c < used.size(); ++c)
     if (!used[c])
-      if (const double gain = 1 - priceOf(c); gain > leastGain)
+      if (const double gain = worths[c] - priceOf(c); gain > leastGain)
         gains.push_back({gain, int64_t(c)});
   candidates.clear();
   if (gains.empty())
@@ -77,44 +78,45 @@ void Simplex::findCandidates() {
     candidates.push_back(gains[i].second);
 }
 
-/// Sets `alpha`. False if entering does not gain anything any more.
-bool Simplex::enter(int64_t entering) {
+/// Whether entering still gains something.
+bool Simplex::gains(int64_t entering) const {
+  if (entering >= 0)
+    return !used[entering] && worths[entering] - priceOf(entering) > leastGain;
+  const auto row = size_t(-1 - entering);
+  return placeOfSlack[row] < 0 && prices[row] < -leastGain;
+}
+
+/// Sets `alpha`.
+void Simplex::enter(int64_t entering) {
   std::fill(alpha.begin(), alpha.end(), 0);
   auto addInverse = [&](size_t row, double factor) {
     if (placeOfSlack[row] >= 0) {
       alpha[placeOfSlack[row]] += factor;
       return;
     }
-    const double *from = inverse.data() + row * rows;
+    const double *from = inverse[row].data();
     for (size_t r = 0; r < rows; ++r)
       alpha[r] += factor * from[r];
   };
   if (entering < 0) {
-    const auto row = size_t(-1 - entering);
-    if (placeOfSlack[row] >= 0 || prices[row] >= -leastGain)
-      return false;
-    addInverse(row, 1);
-    return true;
+    addInverse(size_t(-1 - entering), 1);
+    return;
   }
-  if (used[entering] || 1 - priceOf(entering) <= leastGain)
-    return false;
   const double *entry = column(entering);
   for (size_t row = 0; row < rows; ++row)
     if (entry[row] != 0)
       addInverse(row, entry[row]);
-  return true;
 }
 
 void Simplex::pivot(size_t leavingRow, int64_t entering) {
   const double value = alpha[leavingRow];
-  const double gain =
-      entering < 0 ? -prices[-1 - entering] : 1 - priceOf(entering);
+  const double gain = entering < 0 ? -prices[-1 - entering]
+                                   : worths[entering] - priceOf(entering);
   const int64_t leaving = basis[leavingRow];
   if (leaving < 0) {
     const auto row = size_t(-1 - leaving);
-    double *to = inverse.data() + row * rows;
-    std::fill(to, to + rows, 0);
-    to[leavingRow] = 1;
+    inverse[row].assign(rows, 0);
+    inverse[row][leavingRow] = 1;
     placeOfSlack[row] = -1;
     priced.push_back(row);
   } else {
@@ -122,7 +124,7 @@ void Simplex::pivot(size_t leavingRow, int64_t entering) {
   }
   const double step = std::max(0.0, amounts[leavingRow]) / value;
   for (size_t row : priced) {
-    double *to = inverse.data() + row * rows;
+    double *to = inverse[row].data();
     const double factor = to[leavingRow] / value;
     if (factor == 0)
       continue;
@@ -147,16 +149,18 @@ void Simplex::pivot(size_t leavingRow, int64_t entering) {
   ++sinceRefactoring;
 }
 
-bool Simplex::solve(int64_t &pivots) {
+bool Simplex::solve(int64_t &pivots, double enough) {
   bool isBest = false;
-  while (pivots > 0 && !isBest) {
+  const auto isEnough = [&] { return enough < infinity && worth() > enough; };
+  while (pivots > 0 && !isBest && !isEnough()) {
     if (sinceRefactoring > pivotsUntilRefactoring)
       refactor();
     findCandidates();
     isBest = candidates.empty();
     for (int64_t entering : candidates) {
-      if (!enter(entering))
+      if (!gains(entering))
         continue;
+      enter(entering);
       if (--pivots < 0)
         break;
       // The least ratio; of almost equal ones, the largest pivot.
@@ -177,6 +181,8 @@ bool Simplex::solve(int64_t &pivots) {
         return false;
       }
       pivot(leavingRow, entering);
+      if (isEnough())
+        break;
     }
   }
   share();
@@ -203,8 +209,6 @@ void Simplex::refactor() {
   for (size_t c : columns)
     used[c] = false;
   for (size_t c : columns) {
-    // Any prices do here, as long as the column may enter.
-    std::fill(prices.begin(), prices.end(), 0);
     enter(int64_t(c));
     size_t best = rows;
     for (size_t r = 0; r < rows; ++r)
@@ -220,12 +224,12 @@ void Simplex::refactor() {
   std::fill(amounts.begin(), amounts.end(), 0);
   for (size_t row = 0; row < rows; ++row)
     if (placeOfSlack[row] >= 0)
-      amounts[placeOfSlack[row]] += 1;
+      amounts[placeOfSlack[row]] += limits[row];
   for (size_t row : priced)
     for (size_t r = 0; r < rows; ++r) {
-      const double entry = inverse[row * rows + r];
-      amounts[r] += entry;
-      prices[row] += basis[r] >= 0 ? entry : 0;
+      const double entry = inverse[row][r];
+      amounts[r] += entry * limits[row];
+      prices[row] += basis[r] >= 0 ? entry * worths[basis[r]] : 0;
     }
   sinceRefactoring = withoutGain = 0;
 }
@@ -238,11 +242,24 @@ void Simplex::share() {
     share = sum > 0 ? share / sum : 1.0 / double(rows);
 }
 
-double Simplex::value() const {
+double Simplex::worth() const {
   double sum = 0;
   for (size_t r = 0; r < rows; ++r)
-    sum += basis[r] >= 0 ? amounts[r] : 0;
+    sum += basis[r] >= 0 ? amounts[r] * worths[basis[r]] : 0;
+  return sum;
+}
+
+double Simplex::value() const {
+  const double sum = worth();
   return sum > 0 ? 1 / sum : INFINITY;
+}
+
+std::vector<double> Simplex::amountsOfColumns() const {
+  std::vector<double> amountsOf(columns());
+  for (size_t r = 0; r < rows; ++r)
+    if (basis[r] >= 0)
+      amountsOf[basis[r]] = amounts[r];
+  return amountsOf;
 }
 
 std::vector<size_t> Simplex::prune(size_t most) {
@@ -265,10 +282,12 @@ std::vector<size_t> Simplex::prune(size_t most) {
     if (to < c)
       std::copy_n(column(c), rows, entries.begin() + int64_t(to * rows));
     used[to] = used[c];
+    worths[to] = worths[c];
     numbers[c] = int64_t(to);
     stayed.push_back(c);
   }
   used.resize(stayed.size());
+  worths.resize(stayed.size());
   entries.resize(stayed.size() * rows);
   for (int64_t &variable : basis)
     if (variable >= 0)

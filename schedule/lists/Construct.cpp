@@ -4,6 +4,7 @@
 #include "schedule/lists/Construct.h"
 
 #include "schedule/model/Infinity.h"
+#include "schedule/model/Task.h"
 
 #include <algorithm>
 
@@ -17,7 +18,11 @@ public:
               OrderClass orders, RankLists &lists)
       : graph(graph), rule(rule), orders(orders), lists(lists),
         arrivalNs(graph.size()), missing(graph.numInputs), isDone(graph.size()),
-        linkFreeNs(graph.links), ranks(graph.ranks), turns(graph.rows.size()) {}
+        linkFreeNs(graph.links), ranks(graph.ranks), turns(graph.rows.size()),
+        forwardPlace(graph.microbatches) {
+    for (int32_t k = 0; k < graph.microbatches; ++k)
+      forwardPlace[orderOf(Task::F)[k]] = k;
+  }
 
   bool run() {
     for (int32_t r = 0; r < graph.ranks; ++r) {
@@ -63,6 +68,10 @@ private:
     std::vector<uint8_t> begun;
   };
 
+  const std::vector<int32_t> &orderOf(Task task) const {
+    return task == Task::F && !rule.forwards.empty() ? rule.forwards
+                                                     : lists.order;
+  }
   Task taskOf(TaskId t) const { return rondo::taskOf(graph.row(t).kind); }
   int32_t microbatchOf(TaskId t) const { return graph.tasks[t].microbatch; }
 
@@ -133,8 +142,9 @@ private:
       for (Task task : allTasks) {
         const int32_t row = graph.rowOf(replica, kindOf(task));
         const bool isOrdered = graph.isOrdered(orders, graph.rows[row]);
+        const std::vector<int32_t> &order = orderOf(task);
         for (int32_t k = turns[row]; k < graph.microbatches; ++k) {
-          const TaskId t = graph.id(row, lists.order[k]);
+          const TaskId t = graph.id(row, order[k]);
           if (!graph.exists[t] || isDone[t])
             continue;
           if (fits(r, t))
@@ -172,8 +182,10 @@ private:
       const int rank = task == Task::W ? (isEager ? 0 : 3)
                        : (task == Task::I) == rule.isBackwardFirst ? 1
                                                                    : 2;
-      const bool isBefore = best >= 0 && lists.place[microbatchOf(t)] <
-                                             lists.place[microbatchOf(best)];
+      const std::vector<int32_t> &place =
+          task == Task::F ? forwardPlace : lists.place;
+      const bool isBefore =
+          best >= 0 && place[microbatchOf(t)] < place[microbatchOf(best)];
       if (rank < bestRank || (rank == bestRank && isBefore)) {
         best = t;
         bestRank = rank;
@@ -216,7 +228,7 @@ private:
     rank.held += cost.acquireBytes - cost.releaseBytes;
     int32_t &turn = turns[figures.row];
     while (turn < graph.microbatches) {
-      const TaskId next = graph.id(figures.row, lists.order[turn]);
+      const TaskId next = graph.id(figures.row, orderOf(task)[turn]);
       if (graph.exists[next] && !isDone[next])
         break;
       ++turn;
@@ -244,8 +256,10 @@ private:
   std::vector<uint8_t> isDone;
   std::vector<int64_t> linkFreeNs;
   std::vector<Rank> ranks;
-  /// [row]: the first place of `order` that is not done.
+  /// [row]: the first place of its order that is not done.
   std::vector<int32_t> turns;
+  /// [micro-batch]: its place in the order of F.
+  std::vector<int32_t> forwardPlace;
 };
 
 } // namespace

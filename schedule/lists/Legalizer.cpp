@@ -126,19 +126,22 @@ void Legalizer::makeSpace(TaskId t, int32_t rank, const TaskId *rest,
 void Legalizer::readList(const TaskId *end, Overflow overflow) {
   for (const TaskId *t = begin; t < end; ++t) {
     isPlaced[*t] = false;
-    isListed[*t] = true;
-    at[*t] = static_cast<int32_t>(t - begin);
     passed[graph.tasks[*t].row] = 0;
   }
+  if (hasCopies)
+    for (const TaskId *t = begin; t < end; ++t)
+      isListed[*t] = true;
   if (overflow != Overflow::Copy)
     return;
   // The places of ordered tasks are those of their entries in ascending order.
-  for (const TaskId *entry = begin; entry < end; ++entry)
-    if (const int32_t row = graph.tasks[*entry].row; isOrdered[row]) {
-      const TaskId t = meantBy(*entry);
-      at[t] = static_cast<int32_t>(entry - begin);
+  for (const TaskId *entry = begin; entry < end; ++entry) {
+    TaskId t = *entry;
+    if (const int32_t row = graph.tasks[t].row; isOrdered[row]) {
+      t = meantBy(t);
       passed[row] = lists->place[graph.tasks[t].microbatch] + 1;
     }
+    at[t] = static_cast<int32_t>(entry - begin);
+  }
   for (const TaskId *t = begin; t < end; ++t)
     passed[graph.tasks[*t].row] = 0;
 }
@@ -160,7 +163,7 @@ void Legalizer::placePending(int32_t position) {
 }
 
 bool Legalizer::legalize(RankLists &given, int32_t rank, Overflow overflow,
-                         int32_t leadOfLoads, int32_t unchanged) {
+                         int32_t leadOfLoads, int32_t atBegin, int32_t atEnd) {
   lists = &given;
   begin = given.rank(rank);
   const TaskId *const end = given.rankEnd(rank);
@@ -177,9 +180,15 @@ bool Legalizer::legalize(RankLists &given, int32_t rank, Overflow overflow,
     for (const int32_t row : {pair.save, pair.load})
       std::fill_n(isListed.begin() + graph.id(row, 0), graph.microbatches, 0);
   readList(end, overflow);
-  for (const TaskId *entry = begin; entry < begin + unchanged; ++entry)
+  for (const TaskId *entry = begin; entry < begin + atBegin; ++entry)
     place(*entry);
-  for (const TaskId *entry = begin + unchanged; entry < end; ++entry) {
+  for (const TaskId *entry = begin + atBegin; entry < end; ++entry) {
+    // The same tasks are placed as in the legal list: the rest is legal.
+    if (entry >= end - atEnd && deferred.empty() && pending.empty() &&
+        static_cast<ptrdiff_t>(made.size()) == entry - begin) {
+      made.insert(made.end(), entry, end);
+      break;
+    }
     placePending(static_cast<int32_t>(entry - begin));
     const TaskId t = meantBy(*entry);
     if (t < 0)

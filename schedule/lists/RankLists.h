@@ -56,11 +56,11 @@ public:
   /// and LOAD both or neither. The k-th task of an ordered kind of a replica
   /// becomes that of the k-th micro-batch. `lead`: a LOAD that Overflow::Copy
   /// adds comes that many entries before the task that needs it, if it fits
-  /// there. `unchanged`: number of first entries that equal a legal list. False
-  /// if the list cannot be made legal: then it is unchanged. O(length), with
-  /// few deferred actions.
+  /// there. `atBegin` first and `atEnd` last entries are those of a legal list,
+  /// which has the same tasks. False if the list cannot be made legal: then it
+  /// is unchanged. O(length), with few deferred actions.
   bool legalize(RankLists &lists, int32_t rank, Overflow overflow,
-                int32_t lead = 1, int32_t unchanged = 0);
+                int32_t lead = 1, int32_t atBegin = 0, int32_t atEnd = 0);
 
 private:
   TaskId meantBy(TaskId t) const;

@@ -14,7 +14,6 @@
 #include "schedule/transforms/Offload.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace rondo;
 
@@ -33,8 +32,9 @@ constexpr int64_t largerCaps[] = {0, 125, 150, 200, 300};
 /// Chains of a round, the rounds, and the most starts that are kept.
 constexpr int64_t chains = 8, rounds = 6;
 constexpr size_t maxStarts = 12;
-/// Temperatures of the chains of a round, as parts of the objective.
-constexpr double hottest = 0.03, coolest = 0.005;
+/// Temperature of the hottest chain of a round, as a part of the objective, and
+/// of each chain, as a part of that of the one before it.
+constexpr double hottest = 0.03, coolingOfChains = 0.774163;
 /// ListAnnealing::Settings of half of the chains.
 constexpr double weightOfEnds = 0.1;
 
@@ -250,11 +250,10 @@ private:
   std::vector<ListChain> chainsOf(const std::vector<ListStart> &starts,
                                   int64_t round) const {
     std::vector<ListChain> list;
-    for (int64_t i = 0; i < chains; ++i)
+    double hot = hottest;
+    for (int64_t i = 0; i < chains; ++i, hot *= coolingOfChains)
       list.push_back({starts[(i + round) % 2 == 0 ? 0 : i / 2 % starts.size()],
-                      {hottest * std::pow(coolest / hottest,
-                                          double(i) / double(chains - 1)),
-                       i % 4 < 2 ? 0 : weightOfEnds}});
+                      {hot, i % 4 < 2 ? 0 : weightOfEnds}});
     return list;
   }
 

@@ -4,15 +4,15 @@
 #include "schedule/search/ListAnnealing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 using namespace rondo;
 
 /// Work of a simulation, per task.
 static constexpr int64_t stepsOfSimulation = 4;
-/// The last temperature, as a part of the first.
-static constexpr double coldest = 0.02;
+/// The temperature falls in this many steps to a part of 0.02.
+static constexpr int64_t coolings = 64;
+static constexpr double coolingFactor = 0.940713;
 /// Entries between a LOAD that is added and the task that needs it, at most.
 static constexpr int64_t maxLead = 3;
 
@@ -81,10 +81,12 @@ static bool isEqual(const RankLists &a, const RankLists &b, int32_t rank) {
                     b.rankEnd(rank));
 }
 
-/// Makes the changed list legal. False if it cannot be or is the same.
-bool ListAnnealing::settle(int32_t rank, int32_t unchanged) {
+/// Makes the changed list legal, whose first and last entries have not changed.
+/// False if it cannot be or is the same.
+bool ListAnnealing::settle(int32_t rank, int32_t atBegin, int32_t atEnd) {
   const auto lead = static_cast<int32_t>(random.below(maxLead + 1));
-  return legalizer.legalize(current, rank, randomOverflow(), lead, unchanged) &&
+  return legalizer.legalize(current, rank, randomOverflow(), lead, atBegin,
+                            atEnd) &&
          !isEqual(current, kept, rank);
 }
 
@@ -107,7 +109,8 @@ bool ListAnnealing::shift(int32_t rank, int32_t from, int32_t to) {
     std::rotate(list + from, list + from + 1, list + to + 1);
   else if (to < from)
     std::rotate(list + to, list + from, list + from + 1);
-  return from != to && settle(rank, std::min(from, to));
+  return from != to && settle(rank, std::min(from, to),
+                              current.length[rank] - 1 - std::max(from, to));
 }
 
 /// Moves it to a near position more often than to a far one.
@@ -212,7 +215,7 @@ bool ListAnnealing::addCopies() {
     if (from < count && to < from)
       std::rotate(list + to, list + from, list + from + 1);
   }
-  return settle(rank, saveAt);
+  return settle(rank, saveAt, 0);
 }
 
 void ListAnnealing::removePair(int32_t rank, TaskId save) {
@@ -239,7 +242,7 @@ bool ListAnnealing::removeCopies() {
     ++at;
   const auto unchanged = static_cast<int32_t>(at - current.rank(rank));
   removePair(rank, *at);
-  return settle(rank, unchanged);
+  return settle(rank, unchanged, 0);
 }
 
 void ListAnnealing::rename(TaskId &t) const {
@@ -340,21 +343,21 @@ int64_t ListAnnealing::run(RankLists &lists, int64_t bound, int64_t tasks,
     return value;
   path = timer.criticalPath();
   const int64_t begin = budget.tasksUsed();
-  const double first = settings.hot * double(value);
+  double temperature = settings.hot * double(value);
   const auto energyOf = [&](int64_t objective) {
     return double(objective) + settings.weightOfEnds *
                                    double(timer.sumOfEnds()) /
                                    double(graph.ranks);
   };
   double energy = energyOf(value);
-  int64_t used = 0;
+  int64_t used = 0, cooled = 0;
   while (bestValue > bound && used < tasks) {
     const int64_t size = current.total();
     if (budget.isSpent(size))
       break;
     used = budget.tasksUsed() - begin;
-    const double temperature =
-        first * std::pow(coldest, double(used) / double(tasks));
+    for (; cooled < coolings * used / tasks; ++cooled)
+      temperature *= coolingFactor;
     if (!change()) {
       budget.use(1 + size / 8);
       copyChanged(kept, current);
@@ -364,9 +367,9 @@ int64_t ListAnnealing::run(RankLists &lists, int64_t bound, int64_t tasks,
     for (int32_t r = 0; r < graph.ranks; ++r)
       if (isChanged(r))
         timer.derive(current, r);
-    // An energy is at least its objective.
-    const double threshold =
-        energy - temperature * std::log(random.unit() + 1e-300);
+    // An energy is at least its objective. Compilers may round a sum with a
+    // product in one step or in two, unlike one with a quotient.
+    const double threshold = energy + random.exponential() / (1 / temperature);
     const int64_t found =
         timeUpTo(current, static_cast<int64_t>(std::min(threshold, 4e18)));
     if (found == infinite || energyOf(found) > threshold) {

@@ -62,7 +62,7 @@ private:
   bool removeCopies();
   bool exchangeForwards();
   bool changeOrder();
-  bool settle(int32_t rank, int32_t unchanged);
+  bool settle(int32_t rank, int32_t atBegin, int32_t atEnd);
   bool settleAll();
   void rename(TaskId &t) const;
   void removePair(int32_t rank, TaskId save);

@@ -22,6 +22,27 @@ public:
   int64_t below(int64_t n) { return int64_t(next() % uint64_t(n)); }
   /// At least 0 and less than 1.
   double unit() { return double(next() >> 11) / double(1ull << 53); }
+  /// Exponentially distributed, with the mean 1: minus the logarithm of a
+  /// uniform number. Integers compute it, since libraries differ in its last
+  /// bits.
+  double exponential() {
+    constexpr int bits = 12; // after the point
+    const uint64_t number = next() | 1;
+    const int zeros = __builtin_clzll(number);
+    // From 1 to 2, in units of 2^-31. Squared, it is 2 or more if the next bit
+    // of its logarithm is 1.
+    uint64_t mantissa = (number << zeros) >> 32;
+    int64_t logarithm = 0;
+    for (int bit = 0; bit < bits; ++bit) {
+      mantissa = mantissa * mantissa >> 31;
+      const uint64_t isOne = mantissa >> 32;
+      mantissa >>= isOne;
+      logarithm = 2 * logarithm + int64_t(isOne);
+    }
+    constexpr double ln2 = 0.6931471805599453;
+    return double((int64_t(1 + zeros) << bits) - logarithm) *
+           (ln2 / (1 << bits));
+  }
 
 private:
   uint64_t state;

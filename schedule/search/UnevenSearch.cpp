@@ -8,7 +8,6 @@
 #include "schedule/search/OneByOne.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 using namespace rondo;
@@ -23,9 +22,10 @@ constexpr int64_t partsForGiven = 6;
 /// those that remain after some rounds.
 constexpr int randomOrders = 20;
 constexpr size_t maxStarts = 24, keptStarts = 4;
-/// A round of all starts takes 1/partsForStarts of what is left; later rounds
-/// take 1/partsForRound each.
-constexpr int64_t partsForStarts = 3, partsForRound = 8;
+/// A round of all starts takes 1/partsForStarts of what is left; a chain of the
+/// later rounds takes 1/partsForRound. Many fresh starts find more than a few
+/// long chains.
+constexpr int64_t partsForStarts = 8, partsForRound = 40;
 /// Work of the shortest round, per task, and of the first of a start.
 constexpr int64_t minRound = 4000, minFirstRound = 1000;
 /// Work of a construction, per task.
@@ -124,6 +124,17 @@ private:
     return order;
   }
 
+  /// Moves a micro-batch to another place.
+  void moveOne(std::vector<int32_t> &order) {
+    const auto count = static_cast<int64_t>(order.size());
+    const auto from = order.begin() + random.below(count),
+               to = order.begin() + random.below(count);
+    if (from < to)
+      std::rotate(from, from + 1, to + 1);
+    else
+      std::rotate(to, from, from + 1);
+  }
+
   /// Lists that a rule constructs for an order.
   struct Construction {
     std::vector<int32_t> order;
@@ -163,28 +174,22 @@ private:
     while (used < tasks && !isDone()) {
       std::vector<int32_t> order = current.order;
       ConstructRule rule = current.rule;
-      const int64_t a = random.below(count), b = random.below(count);
       if (random.below(8) == 0) {
         rule = randomRule(domain.graph);
         rule.isBackwardFirst = random.below(4) > 0;
         rule.isTapered = random.below(2) > 0;
       } else if (random.below(2) == 0) {
-        std::swap(order[a], order[b]);
-      } else if (a < b) {
-        std::rotate(order.begin() + a, order.begin() + a + 1,
-                    order.begin() + b + 1);
+        std::swap(order[random.below(count)], order[random.below(count)]);
       } else {
-        std::rotate(order.begin() + b, order.begin() + a,
-                    order.begin() + a + 1);
+        moveOne(order);
       }
       Construction next =
           constructed(domain, annealing, std::move(order), rule);
       used = budget.tasksUsed() - begin;
       const double temperature = hot * (1 - double(used) / double(tasks));
       if (next.start.ns == infinite ||
-          double(next.start.ns) >
-              double(current.start.ns) -
-                  temperature * std::log(random.unit() + 1e-300))
+          next.start.ns - current.start.ns >
+              int64_t(temperature * random.exponential()))
         continue;
       current = std::move(next);
       if (current.start.ns >= best)
@@ -216,7 +221,7 @@ private:
             return starts;
           Construction made =
               constructed(domain, annealing, order,
-                          {weightGrad, true, inFlight, isTapered});
+                          {weightGrad, true, inFlight, isTapered, {}});
           if (made.start.ns < best.start.ns)
             best = made;
           insertStart(starts, std::move(made.start), maxStarts);
@@ -320,6 +325,11 @@ private:
         isOrderGiven(domain.orders) ? orderByLength(problem, LengthOrder::Given)
                                     : randomOrder();
     rule.isBackwardFirst = random.below(4) > 0;
+    // The activations of one micro-batch may be held while others pass.
+    if (!ordersForwards(domain.orders) && random.below(2) > 0) {
+      rule.forwards = order;
+      moveOne(rule.forwards);
+    }
     return constructed(domain, annealing, std::move(order), rule).start;
   }
 

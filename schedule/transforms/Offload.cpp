@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 
 using namespace rondo;
@@ -100,12 +101,17 @@ public:
   std::vector<Action> list(std::optional<Action> &excess) const;
 
 private:
-  /// Plans the copies of all pairs. Returns whether each LOAD begins after its
-  /// SAVE; otherwise `late` is the pair that is worth least of those.
-  bool place(size_t &late);
-  /// The pair that is worth least among those on the host when it is full; the
-  /// number of pairs if it never is.
-  size_t findOverHost() const;
+  /// Plans the copies of all pairs. Returns those whose LOAD would begin before
+  /// the end of their SAVE.
+  std::vector<size_t> place();
+  /// Whenever the host is full, the pair on it that is worth least.
+  std::vector<size_t> findOverHost() const;
+  void leaveOut(const std::vector<size_t> &some);
+  /// Whether pair `a` is worth less than `b`; of equals, the first one is.
+  bool isLess(size_t a, size_t b) const {
+    return Pair::isLess(pairs[a], pairs[b]) ||
+           (!Pair::isLess(pairs[b], pairs[a]) && a < b);
+  }
 
   const Problem &problem;
   const int32_t rank;
@@ -163,7 +169,7 @@ void Rank::find(const Schedule &schedule, const Simulation &run,
       [](const Pair &a, const Pair &b) { return a.takenNs < b.takenNs; });
 }
 
-bool Rank::place(size_t &late) {
+std::vector<size_t> Rank::place() {
   BusyTimes out, in;
   BusyTimes &inLane = problem.hostMemory.isHalf(rank) ? out : in;
   for (Pair &pair : pairs)
@@ -174,25 +180,44 @@ bool Rank::place(size_t &late) {
   std::stable_sort(byNeed.begin(), byNeed.end(), [&](size_t a, size_t b) {
     return pairs[a].neededNs > pairs[b].neededNs;
   });
-  late = pairs.size();
+  std::vector<size_t> late;
   for (const size_t i : byNeed) {
     Pair &pair = pairs[i];
     pair.loadStartNs = inLane.takeBefore(pair.neededNs, pair.loadNs);
-    if (pair.loadStartNs < pair.saveEndNs() &&
-        (late == pairs.size() || Pair::isLess(pair, pairs[late])))
-      late = i;
+    if (pair.loadStartNs < pair.saveEndNs())
+      late.push_back(i);
   }
-  return late == pairs.size();
+  return late;
+}
+
+void Rank::leaveOut(const std::vector<size_t> &some) {
+  std::vector<bool> isOut(pairs.size());
+  for (const size_t i : some)
+    isOut[i] = true;
+  std::vector<Pair> rest;
+  for (size_t i = 0; i < pairs.size(); ++i)
+    if (!isOut[i])
+      rest.push_back(pairs[i]);
+  pairs = std::move(rest);
 }
 
 void Rank::plan() {
-  for (size_t late = 0; !place(late);)
-    pairs.erase(pairs.begin() + static_cast<ptrdiff_t>(late));
+  // A round leaves out the least of 1/lateOfRound, so that there are few
+  // rounds.
+  constexpr size_t lateOfRound = 8;
+  for (std::vector<size_t> late; !(late = place()).empty();) {
+    const size_t count = (late.size() + lateOfRound - 1) / lateOfRound;
+    std::partial_sort(late.begin(),
+                      late.begin() + static_cast<ptrdiff_t>(count), late.end(),
+                      [&](size_t a, size_t b) { return isLess(a, b); });
+    late.resize(count);
+    leaveOut(late);
+  }
 }
 
 void Rank::keepHost() {
-  for (size_t over; (over = findOverHost()) < pairs.size(); place(over))
-    pairs.erase(pairs.begin() + static_cast<ptrdiff_t>(over));
+  for (std::vector<size_t> over; !(over = findOverHost()).empty(); place())
+    leaveOut(over);
 }
 
 /// The list under construction: tasks in their order, SAVE where its planned
@@ -301,33 +326,35 @@ std::vector<Action> Rank::list(std::optional<Action> &excess) const {
   return std::move(listing.list);
 }
 
-size_t Rank::findOverHost() const {
+std::vector<size_t> Rank::findOverHost() const {
   const int64_t cap = problem.hostMemory.cap(rank);
-  std::vector<size_t> onHost;
+  std::vector<size_t> over;
+  if (cap == infinite)
+    return over;
+  // The pair by replica and micro-batch.
+  std::map<std::pair<int64_t, int64_t>, size_t> numbers;
+  for (size_t i = 0; i < pairs.size(); ++i)
+    numbers[{pairs[i].save.subject, pairs[i].save.index}] = i;
+  const auto isFirst = [&](size_t a, size_t b) { return isLess(a, b); };
+  std::set<size_t, decltype(isFirst)> onHost(isFirst);
   int64_t held = 0;
   std::optional<Action> excess;
-  for (const Action action :
-       cap == infinite ? std::vector<Action>() : list(excess)) {
-    const auto pair =
-        std::find_if(pairs.begin(), pairs.end(), [&](const Pair &each) {
-          return each.save == action || each.load == action;
-        });
+  for (const Action action : list(excess)) {
     if (!action.traits().isCopy())
       continue;
-    const auto number = static_cast<size_t>(pair - pairs.begin());
+    const size_t number = numbers.at({action.subject, action.index});
     if (action.kind() == ActionKind::Load) {
-      held -= pair->bytes;
-      onHost.erase(std::find(onHost.begin(), onHost.end(), number));
+      held -= onHost.erase(number) ? pairs[number].bytes : 0;
       continue;
     }
-    held += pair->bytes;
-    onHost.push_back(number);
-    if (held > cap)
-      return *std::min_element(
-          onHost.begin(), onHost.end(),
-          [&](size_t a, size_t b) { return Pair::isLess(pairs[a], pairs[b]); });
+    held += pairs[number].bytes;
+    onHost.insert(number);
+    for (; held > cap; onHost.erase(onHost.begin())) {
+      over.push_back(*onHost.begin());
+      held -= pairs[over.back()].bytes;
+    }
   }
-  return pairs.size();
+  return over;
 }
 
 /// At the first action that exceeds the cap, adds the pair that is away the
@@ -372,7 +399,7 @@ void Rank::chooseFew() {
                                   }),
                  *best);
     left.erase(best);
-    if (size_t late = 0; !place(late) || findOverHost() < pairs.size())
+    if (!place().empty() || !findOverHost().empty())
       pairs = before;
   }
 }

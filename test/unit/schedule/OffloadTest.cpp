@@ -166,6 +166,20 @@ TEST(Offload, TheHostHoldsWhatIsCopied) {
   }
 }
 
+/// Quadratic in the copies, this would take minutes.
+TEST(Offload, TheHostHoldsWhatIsCopiedOfManyMicrobatches) {
+  constexpr int32_t microbatches = 10000;
+  Problem problem = chainOf(4, microbatches, 3, 0);
+  const Schedule base =
+      generateFamily("1f1b", linearProblem(4, microbatches, {4, 4, 4, 4}));
+  const int64_t all = numPairs(withCopies(problem, base, {Pairs::All, 0}));
+  problem.hostMemory.caps.assign(4, 2 * activation);
+  const Schedule capped = withCopies(problem, base, {Pairs::All, 0});
+  EXPECT_EQ(checkSchedule(problem, capped), std::nullopt);
+  EXPECT_LT(numPairs(capped), all);
+  EXPECT_GT(numPairs(capped), microbatches);
+}
+
 TEST(Offload, CopiesThatNoGapHoldsAreNamed) {
   const Schedule base =
       generateFamily("1f1b", linearProblem(4, 8, {4, 4, 4, 4}));

@@ -92,6 +92,53 @@ TEST(Simplex, OfRandomColumnsAddedOneAfterAnother) {
   }
 }
 
+TEST(Simplex, LimitsAndWorthsOfTwoColumns) {
+  Engine random(5);
+  for (int n = 0; n < 300; ++n) {
+    const auto rows = size_t(pick(random, 1, 8));
+    std::vector<double> limits(rows), first(rows), second(rows);
+    for (size_t r = 0; r < rows; ++r) {
+      limits[r] = double(pick(random, 0, 9));
+      first[r] = double(pick(random, 1, 6));
+      second[r] = double(pick(random, -2, 6));
+    }
+    second[0] = 1;
+    const double worths[] = {double(pick(random, 0, 5)),
+                             double(pick(random, 0, 5))};
+    Simplex simplex(limits);
+    simplex.addColumn(first, worths[0]);
+    simplex.addColumn(second, worths[1]);
+    int64_t pivots = 1000;
+    ASSERT_TRUE(simplex.solve(pivots)) << n;
+    const std::vector<double> amounts = simplex.amountsOfColumns();
+    const auto fits = [&](double x, double y) {
+      bool is = x >= -1e-7 && y >= -1e-7;
+      for (size_t r = 0; r < rows; ++r)
+        is &= x * first[r] + y * second[r] <= limits[r] + 1e-7;
+      return is;
+    };
+    EXPECT_TRUE(fits(amounts[0], amounts[1])) << n;
+    // The best corner: two of the rows and axes meet there.
+    double most = 0;
+    const auto visit = [&](double x, double y) {
+      if (fits(x, y))
+        most = std::max(most, worths[0] * x + worths[1] * y);
+    };
+    for (size_t r = 0; r < rows; ++r) {
+      visit(limits[r] / first[r], 0);
+      if (second[r] != 0)
+        visit(0, limits[r] / second[r]);
+      for (size_t q = 0; q < r; ++q)
+        if (const double det = first[r] * second[q] - first[q] * second[r];
+            det != 0)
+          visit((limits[r] * second[q] - limits[q] * second[r]) / det,
+                (first[r] * limits[q] - first[q] * limits[r]) / det);
+    }
+    EXPECT_NEAR(worths[0] * amounts[0] + worths[1] * amounts[1], most, 1e-6)
+        << n;
+  }
+}
+
 TEST(Simplex, StopsAfterSomePivots) {
   Simplex game(3);
   for (const std::vector<double> &column :

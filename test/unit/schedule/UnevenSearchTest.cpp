@@ -4,9 +4,13 @@
 #include "Examples.h"
 
 #include "schedule/bounds/Shortfall.h"
+#include "schedule/lists/Construct.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/MemoryCurve.h"
+#include "schedule/search/Random.h"
 #include "schedule/search/Search.h"
+
+#include <cmath>
 
 using namespace rondo;
 using namespace rondo::test;
@@ -38,6 +42,72 @@ TEST(UnevenSearch, ReplicasNeedTheMemoryOfTheirOwnMicrobatches) {
   SearchOptions options;
   options.effort = 100;
   EXPECT_TRUE(search(differ, options).schedule);
+}
+
+TEST(Random, ExponentialNumbersHaveTheirDistribution) {
+  Random random(1);
+  constexpr int draws = 100000;
+  const double limits[] = {0.01, 0.1, 0.5, 1, 2, 5};
+  int above[6] = {};
+  double sum = 0;
+  for (int n = 0; n < draws; ++n) {
+    const double drawn = random.exponential();
+    ASSERT_GE(drawn, 0);
+    sum += drawn;
+    for (int k = 0; k < 6; ++k)
+      above[k] += drawn > limits[k];
+  }
+  EXPECT_NEAR(sum / draws, 1, 0.02);
+  for (int k = 0; k < 6; ++k)
+    EXPECT_NEAR(double(above[k]) / draws, std::exp(-limits[k]), 0.01) << k;
+}
+
+TEST(Random, ExponentialNumbersAreLogarithms) {
+  Random random(2), uniform(2);
+  for (int n = 0; n < 1000; ++n) {
+    const double part = std::ldexp(double(uniform.next() | 1), -64);
+    EXPECT_NEAR(random.exponential(), -std::log(part), 2e-4) << n;
+  }
+}
+
+/// The legalizer stops at the last entries that have not changed.
+TEST(Legalizer, UnchangedEndsChangeNoResult) {
+  Problem problem =
+      withFactors(linearProblem(3, 6, {2, 3, 2, 2}), {5, 1, 2, 3, 1, 4});
+  problem.memoryCaps.assign(3, 16);
+  const std::optional<TaskGraph> graph = makeTaskGraph(problem, false);
+  ASSERT_TRUE(graph);
+  Random random(3);
+  int differ = 0;
+  for (const OrderClass orders :
+       {OrderClass::Index, OrderClass::WPerm, OrderClass::Free}) {
+    RankLists lists = constructOneByOne(*graph, {3, 1, 2, 0, 5, 4});
+    if (orders == OrderClass::Index)
+      lists = constructOneByOne(*graph, {0, 1, 2, 3, 4, 5});
+    Legalizer legalizer(*graph, orders);
+    for (int n = 0; n < 2000; ++n) {
+      const auto rank = int32_t(random.below(graph->ranks));
+      const int32_t length = lists.length[rank];
+      const int64_t a = random.below(length), b = random.below(length),
+                    first = std::min(a, b), last = std::max(a, b);
+      RankLists whole = lists;
+      TaskId *const list = whole.rank(rank);
+      std::rotate(list + first, list + (a < b ? first + 1 : last),
+                  list + last + 1);
+      RankLists partly = whole;
+      const Overflow overflow =
+          random.below(2) ? Overflow::Defer : Overflow::Pull;
+      const bool isLegal = legalizer.legalize(whole, rank, overflow);
+      ASSERT_EQ(legalizer.legalize(partly, rank, overflow, 1, int32_t(first),
+                                   int32_t(length - 1 - last)),
+                isLegal);
+      ASSERT_EQ(partly.tasks, whole.tasks);
+      differ += whole.tasks != lists.tasks;
+      if (isLegal)
+        lists = std::move(whole);
+    }
+  }
+  EXPECT_GT(differ, 500);
 }
 
 TEST(UnevenSearch, CurvesHaveCapsOfAllMicrobatches) {
