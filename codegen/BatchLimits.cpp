@@ -7,8 +7,34 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+#include <cmath>
+
 using namespace rondo;
 using namespace rondo::codegen;
+
+/// The times of a task on a device that computes `own` operations in the time
+/// of `usual`.
+static AffineCost slowDown(AffineCost cost, int64_t usual, int64_t own) {
+  if (own == usual || own == 0 || usual == 0)
+    return cost;
+  // Small numbers would round to others.
+  constexpr int64_t precise = int64_t(1) << 20, most = int64_t(1) << 40;
+  while (cost.over < precise && cost.perToken < most && cost.perPair < most) {
+    cost.over *= 2;
+    cost.perToken *= 2;
+    cost.perPair *= 2;
+  }
+  auto scale = [&](int64_t &number) {
+    const long double scaled = static_cast<long double>(number) * usual / own;
+    number = std::llround(
+        std::min(scaled, static_cast<long double>(int64_t(1) << 62)));
+  };
+  scale(cost.fixed);
+  scale(cost.perToken);
+  scale(cost.perPair);
+  return cost;
+}
 
 std::optional<BatchLimitsText>
 rondo::codegen::batchLimitsOf(pipe::PlanOp plan, const Problem &problem) {
@@ -23,6 +49,7 @@ rondo::codegen::batchLimitsOf(pipe::PlanOp plan, const Problem &problem) {
   limits.activationBytes = problem.memoryCaps;
   limits.workNs.resize(problem.costs.size());
   const pipe::StageFigures figures(plan);
+  const std::vector<int64_t> flopsPerUs = pipe::flopsPerUsOf(plan);
   for (auto [number, stage] : llvm::enumerate(plan.getStages())) {
     const std::vector<AffineCost> costs = figures.rowCosts(stage);
     const auto s = static_cast<int32_t>(number);
@@ -31,10 +58,14 @@ rondo::codegen::batchLimitsOf(pipe::PlanOp plan, const Problem &problem) {
       auto at = [&](ActionKind kind) -> AffineCost & {
         return limits.workNs[h * numCostColumns + costColumn(kind)];
       };
-      at(ActionKind::Forward) = costs[0];
-      at(ActionKind::InputGrad) = costs[1];
-      at(ActionKind::WeightGrad) = costs[2];
-      at(ActionKind::Recompute) = costs[3];
+      auto own = [&](const AffineCost &cost) {
+        return slowDown(cost, flopsPerUs[stage.getRanks()[0]],
+                        flopsPerUs[replica.rank]);
+      };
+      at(ActionKind::Forward) = own(costs[0]);
+      at(ActionKind::InputGrad) = own(costs[1]);
+      at(ActionKind::WeightGrad) = own(costs[2]);
+      at(ActionKind::Recompute) = own(costs[3]);
       at(ActionKind::Step).fixed = problem.cost(h, ActionKind::Step).ns;
     }
   }

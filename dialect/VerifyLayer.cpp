@@ -157,9 +157,11 @@ CustomAttr::findSizes(int64_t samples) const {
   const auto lists = getListsBySize();
   int64_t forInputGrad = at(lists[0].second),
           forWeightGrad = at(lists[1].second);
+  // More than any layer may save, so that sums fit.
+  constexpr int64_t most = int64_t(1) << 50;
   for (SavedPartAttr part : getSaved())
     (part.getReadBy() == ReadBy::InputGrad ? forInputGrad : forWeightGrad) +=
-        rondo::runtime::alignedBytes(at(part.getBytes()));
+        rondo::runtime::alignedBytes(std::min(at(part.getBytes()), most));
   return rondo::runtime::CustomSizes{
       samples,
       forInputGrad,
@@ -313,7 +315,7 @@ LogicalResult CustomAttr::verifyLayer(Operation *op) const {
           op, {{"weight_bytes", getWeightBytes()},
                {"tensors", getTensors()},
                {"frozen_weight_bytes", getFrozenWeightBytes()}})) ||
-      failed(verifyLists(op, *this)))
+      failed(verifyLists(op, *this)) || failed(verifySaved(op, *this)))
     return failure();
   for (size_t k = 0; k < getNumSizes(); ++k) {
     const rondo::runtime::CustomSizes sizes =
@@ -321,7 +323,7 @@ LogicalResult CustomAttr::verifyLayer(Operation *op) const {
     if (failed(verifyWithoutGrad(op, sizes.outputWithoutGrad, sizes.output)))
       return failure();
   }
-  if (failed(verifySaved(op, *this)) || failed(verifyBySample(op, *this)))
+  if (failed(verifyBySample(op, *this)))
     return failure();
   if (failed(verifyStreamsOfLayer(op, *this)))
     return failure();

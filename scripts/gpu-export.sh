@@ -58,6 +58,8 @@ PYTHONPATH=$PWD/python
 export RONDO PYTHONPATH
 if [ "$has_torch" = True ]; then
   limit=240
+  # Only what this run has exported is checked.
+  rm -rf "$out/bf16"
   for seed in 0 1 2; do
     # shellcheck disable=SC2086
     if run export-$seed "$python" bench/gpu/exported_gpt.py "$out/bf16" --seed $seed ${FLAGS:-}; then
@@ -116,9 +118,9 @@ fi
 for program in exported/train own; do
   name=time-$(basename $program)
   init=
-  [ $program = own ] || init="--init $folder/exported/init.safetensors"
-  # shellcheck disable=SC2086
-  if run "$name" "$folder/$program" --data "$out/text" --held-out 0 --iterations 25 $init; then
+  [ $program = own ] || init=$folder/exported/init.safetensors
+  if run "$name" "$folder/$program" --data "$out/text" --held-out 0 --iterations 25 \
+    ${init:+--init "$init"}; then
     good "$program: $(sed -n 's/^measured iteration[^:]*: \(median [^,]*\),.*/\1/p' "$out/$name.log") \
 | host $(field host) | memory $(field memory) | GPU $(field 'GPUs of this process' | sed 's/;.*//')"
   else

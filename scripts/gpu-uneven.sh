@@ -111,10 +111,9 @@ if run half gpt-drawn-bf16 --data "$out/documents" --held-out 0 --iterations 6 -
   --save "$out/half.safetensors"; then
   for name in whole resumed; do
     resume=
-    [ $name = whole ] || resume="--resume $out/half.safetensors --graph off"
-    # shellcheck disable=SC2086
+    [ $name = whole ] || resume=$out/half.safetensors
     run $name gpt-drawn-bf16 --data "$out/documents" --held-out 0 --iterations 12 --decay 12 \
-      --quiet --save "$out/$name.safetensors" $resume || broken $name "it failed"
+      --quiet --save "$out/$name.safetensors" ${resume:+--resume "$resume" --graph off} || broken $name "it failed"
   done
   same whole resumed 'drawn documents, resumed without a graph'
 else

@@ -49,7 +49,9 @@ exchange::padMicrobatches(ExchangedSchedule &schedule,
   // The bytes are those of the largest micro-batch already, the times are not.
   for (int32_t replica = 0; replica < given.numReplicas(); ++replica)
     for (const ActionTraits &traits : actionTable.rows)
-      for (int32_t i = 0; traits.isTask() && i < given.microbatches; ++i) {
+      for (int32_t i = 0;
+           (traits.isTask() || traits.isCopy()) && i < given.microbatches;
+           ++i) {
         int64_t &ns = padded.cost(replica, traits.kind).ns;
         const int64_t own = given.cost(replica, traits.kind, i).ns;
         ns = i == 0 ? own : std::max(ns, own);

@@ -71,7 +71,12 @@ void BackgroundPlanner::plan(const Request &of) {
     return static_cast<double>(clock->now() - begin) * 1e-9;
   };
   Result best;
-  best.planned = planner->early(of.pack());
+  try {
+    best.planned = planner->early(of.pack());
+  } catch (...) {
+    endEmpty(of.iteration);
+    throw;
+  }
   best.seconds = seconds();
   best.iteration = of.iteration;
   bool isWanted = keep(best) && effort > 0;
@@ -98,13 +103,27 @@ void BackgroundPlanner::plan(const Request &of) {
     watch.ended(of.iteration, best.number + 1);
 }
 
+void BackgroundPlanner::endEmpty(int64_t iteration) {
+  try {
+    if (watch.ended)
+      watch.ended(iteration, 0);
+  } catch (...) {
+    // Whoever waited for it has left.
+  }
+}
+
 void BackgroundPlanner::work() {
   BackgroundThread::lowerPriority();
   for (;;) {
     std::unique_lock<std::mutex> lock(thread.mutex);
     thread.changed.wait(lock, [this] { return thread.isStopping || request; });
-    if (thread.isStopping)
+    if (thread.isStopping) {
+      if (const auto unplanned = std::exchange(request, std::nullopt)) {
+        lock.unlock();
+        endEmpty(unplanned->iteration);
+      }
       return;
+    }
     const Request next = *std::exchange(request, std::nullopt);
     isTaken = false;
     lock.unlock();

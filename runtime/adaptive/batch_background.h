@@ -55,6 +55,8 @@ private:
 
   void work();
   void plan(const Request &request);
+  /// Says that an iteration has no candidates.
+  void endEmpty(int64_t iteration);
   bool keep(Result next);
 
   // Only the thread uses these.

@@ -86,8 +86,7 @@ BatchTables::BatchTables(const Executable &executable, const ProgramDesc &like,
     : documentLengths(std::move(lengths)) {
   const BatchLimitsDesc &limits = *limitsOf(like);
   checkLimits(limits, documentLengths);
-  const int64_t grid =
-      rowGrid(like.layers[0].target, limits.rowTokens, limits.documentTokens);
+  const int64_t grid = rowGrid(like.layers[0].target, limits.rowTokens);
   int64_t all = 0;
   std::vector<int64_t> paddings;
   for (const std::vector<int32_t> &row : documentLengths) {
@@ -97,8 +96,10 @@ BatchTables::BatchTables(const Executable &executable, const ProgramDesc &like,
     const int64_t tokens = starts.back().back();
     all += tokens;
     const int64_t padded = paddedRow(tokens, grid, limits.rowTokens);
-    if (padded > tokens)
-      starts.back().push_back(static_cast<int32_t>(padded));
+    for (int64_t end = tokens; end < padded;) {
+      end = std::min(end + limits.documentTokens, padded);
+      starts.back().push_back(static_cast<int32_t>(end));
+    }
     paddings.push_back(padded - tokens);
   }
   for (size_t i = 0; i < starts.size(); ++i) {

@@ -250,7 +250,7 @@ typedef struct rondo_task {
   /* Of the training, from 0, the same in F, I, W and the F that R runs again;
    * -1 in an evaluation. On CUDA kernels read *iteration_on_device instead,
    * since the iteration that a task was enqueued in may be repeated. That is
-   * null on a CPU, and if iterations overlap. */
+   * null on a CPU. */
   int64_t iteration;
   const int64_t *iteration_on_device;
   /* The weights, in which F replaces the RONDO_RUNNING tensors; null in all

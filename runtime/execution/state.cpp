@@ -548,8 +548,7 @@ void State::prepareDevices() {
         isUsed[rank] = true;
       // Rows of later batches, which the grid makes few.
       const int64_t grid =
-          limits ? rowGrid(binding.layers[0].desc->target, limits->rowTokens,
-                           limits->documentTokens)
+          limits ? rowGrid(binding.layers[0].desc->target, limits->rowTokens)
                  : 1;
       for (int64_t tokens = grid; grid > 1 && tokens < limits->rowTokens;
            tokens += grid)

@@ -48,11 +48,13 @@ static bool isUsed(const Executable &exe, const ProgramDesc &program,
 static bool areRowOf(const LayerDesc &layer, const DocumentsDesc &row) {
   bool areRow = row.count > 0 && row.starts[0] == 0 &&
                 row.starts[row.count] == layer.rowTokens;
+  // Padding is whole documents, after others.
+  areRow = areRow && std::find(row.starts + 1, row.starts + row.count + 1,
+                               layer.rowTokens - row.padding) !=
+                         row.starts + row.count + 1;
   for (int32_t d = 0; areRow && d < row.count; ++d) {
     const int32_t tokens = row.starts[d + 1] - row.starts[d];
     areRow = tokens > 0 && (layer.sequence == 0 || tokens <= layer.sequence);
-    if (row.padding != 0 && d + 1 == row.count)
-      areRow &= tokens == row.padding;
   }
   return areRow;
 }

@@ -73,16 +73,13 @@ inline constexpr int32_t noTarget = -1;
 /// Rows of drawn documents have a multiple of this many tokens, or the most
 /// that the limits of their program allow. On GPUs a library chooses an
 /// algorithm for each number of rows of a product, so a program has at most 64
-/// of them; a row gets padding, a document after the others. CPUs need none.
-constexpr int64_t rowGrid(Target target, int64_t mostTokens,
-                          int64_t documentTokens) {
+/// of them; a row gets padding, documents after the others. CPUs need none.
+constexpr int64_t rowGrid(Target target, int64_t mostTokens) {
   constexpr int64_t maxSizes = 64, tokensAtOnce = 8;
   if (target == Target::Cpu)
     return 1;
-  const int64_t grid = (mostTokens + maxSizes * tokensAtOnce - 1) /
-                       (maxSizes * tokensAtOnce) * tokensAtOnce;
-  // Padding is one document.
-  return grid < documentTokens ? grid : documentTokens;
+  return (mostTokens + maxSizes * tokensAtOnce - 1) /
+         (maxSizes * tokensAtOnce) * tokensAtOnce;
 }
 constexpr int64_t paddedRow(int64_t tokens, int64_t grid, int64_t mostTokens) {
   const int64_t padded = (tokens + grid - 1) / grid * grid;
@@ -92,7 +89,7 @@ constexpr int64_t paddedRow(int64_t tokens, int64_t grid, int64_t mostTokens) {
 /// LayerArgs::lossScale of a row of `tokens`, padding included, in a batch of
 /// `all` without padding. A head divides by the tokens of its row, so that the
 /// losses of the rows times their shares add up to the mean of the batch. Equal
-/// rows have the share 1 / micro-batches, with the same bits.
+/// rows without padding have the share 1 / micro-batches, with the same bits.
 constexpr double rowShare(int64_t tokens, int64_t all) {
   return static_cast<double>(tokens) / static_cast<double>(all);
 }

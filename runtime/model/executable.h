@@ -286,8 +286,8 @@ struct DocumentsDesc {
   int32_t count;
   const int32_t *starts;
   double lossShare;
-  /// Tokens of the last document if it is padding: its tokens have no target
-  /// (noTarget). 0: it is a document like the others.
+  /// Tokens of the last documents that are padding: they have no target
+  /// (noTarget).
   int32_t padding = 0;
 };
 

@@ -108,7 +108,6 @@ void BatchCandidates::begin(int64_t next) {
     iteration = next;
     old = std::move(candidates);
     candidates.clear();
-    failure = nullptr;
     hasRequest = true;
   }
   thread.changed.notify_all();
@@ -118,6 +117,13 @@ void BatchCandidates::begin(int64_t next) {
 
 std::unique_ptr<BatchRun> BatchCandidates::take(int64_t &waitNs) {
   const int64_t beginNs = nowNs();
+  {
+    // Of the batch before, whose further candidates may have failed. Process 0
+    // may wait for this one to receive or to leave.
+    std::lock_guard<std::mutex> lock(thread.mutex);
+    if (failure)
+      std::rethrow_exception(failure);
+  }
   int64_t number = planner ? planner->take().number : 0;
   waitNs = nowNs() - beginNs;
   if (!world.isAlone())
@@ -131,7 +137,7 @@ std::unique_ptr<BatchRun> BatchCandidates::take(int64_t &waitNs) {
   thread.changed.wait(lock,
                       [&] { return failure || candidates.size() > index; });
   if (failure)
-    std::rethrow_exception(std::exchange(failure, nullptr));
+    std::rethrow_exception(failure);
   return std::move(candidates[index]);
 }
 

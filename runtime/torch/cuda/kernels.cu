@@ -67,6 +67,9 @@ void copyStrided(const runtime::cuda::Stream &stream, const Tensor &to,
                  const Tensor &from, const int64_t *strides) {
   Strided of{};
   of.count = to.count();
+  // A grid has a block at least.
+  if (of.count == 0)
+    return;
   of.numDims = to.numDims;
   for (int32_t d = 0; d < to.numDims; ++d) {
     of.sizes[d] = to.sizes[d];
@@ -87,6 +90,8 @@ void copyStrided(const runtime::cuda::Stream &stream, const Tensor &to,
 
 void narrowIndices(const runtime::cuda::Stream &stream, int64_t count,
                    const int64_t *indices, int32_t *narrow) {
+  if (count == 0)
+    return;
   launch(stream, narrowKernel, dim3(blocksFor(count, threadsOfCopy)),
          dim3(threadsOfCopy), 0, count, indices, narrow);
 }

@@ -103,8 +103,11 @@ static void checkCapability(const DeviceBody &body, int32_t device) {
   RONDO_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
                                     device));
   const int32_t found = 10 * major + minor;
-  const bool isSameMajor = major == body.capability / 10;
-  if (found >= body.capability && (isSameMajor || body.hasPtx))
+  // From 9.0 on, kernels may use what only their own capability has.
+  const bool isSame = found == body.capability;
+  const bool isLater =
+      found > body.capability && major == body.capability / 10 && major < 9;
+  if (isSame || isLater || (found > body.capability && body.hasPtx))
     return;
   throw runtime::Error(
       "its graphs are compiled for GPUs of compute capability " +

@@ -136,6 +136,8 @@ void CudaTarget::attendBackward(const PackedAttention &of, const char *outGrad,
 }
 
 void CudaTarget::addRows(const RowSums &of) {
+  if (of.rows == 0)
+    return;
   const auto *indices = reinterpret_cast<const int32_t *>(of.indices);
   if (of.indexType == int32_t(ScalarType::Int64)) {
     narrowIndices(own, of.rows, reinterpret_cast<const int64_t *>(of.indices),

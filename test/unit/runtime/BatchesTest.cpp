@@ -187,12 +187,12 @@ TEST(BatchTables, RowsOnGpusArePadded) {
 
 TEST(BatchTables, ProductsHaveFewNumbersOfRows) {
   for (int64_t most : {64, 100, 512, 4096, 8192, 50000}) {
-    const int64_t grid = rowGrid(Target::Cuda, most, most);
+    const int64_t grid = rowGrid(Target::Cuda, most);
     EXPECT_EQ(grid % 8, 0);
     EXPECT_LE((most + grid - 1) / grid, 64) << most;
     EXPECT_EQ(paddedRow(most, grid, most), most);
     EXPECT_EQ(paddedRow(1, grid, most), grid);
-    EXPECT_EQ(rowGrid(Target::Cpu, most, most), 1);
+    EXPECT_EQ(rowGrid(Target::Cpu, most), 1);
   }
 }
 

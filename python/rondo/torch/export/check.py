@@ -122,11 +122,17 @@ class Buffers:
             if space in spaces:
                 content.fill_(0xFF)
 
+    def parts(self, body: Body, reader: str) -> list[tuple[str, int]]:
+        """The parts of what F saves that only I, only W, or both read."""
+        return [
+            ("saved", index)
+            for index, part in enumerate(body.parts)
+            if part.read_by == reader
+        ]
+
     def forget_parts(self, body: Body, reader: str) -> None:
-        """The parts of what F saves that only I or only W reads."""
-        for index, part in enumerate(body.parts):
-            if part.read_by == reader:
-                self.values["saved", index].fill_(0xFF)
+        for part in self.parts(body, reader):
+            self.values[part].fill_(0xFF)
 
 
 class Runner:
@@ -186,10 +192,18 @@ def check_layer(layer: Layer, body: Body, runner: Runner) -> Agreement:
     after_forward = buffers.copy()
     buffers.forget_parts(body, "weight_grad")
     run("I")
-    times.append(runner.measure(buffers, "I"))
-    input_grads = _input_grads(buffers, layer)
     results = buffers.copy()
-    buffers.restore({k: v for k, v in after_forward.items() if k[0] == "saved"})
+    input_grads = _input_grads(buffers, layer)
+    times.append(runner.measure(buffers, "I"))
+    for part in buffers.parts(body, "weight_grad"):
+        if not bool((buffers.values[part] == 0xFF).all()):
+            raise Refusal(
+                f"I of layer '{layer.name}' writes to part '{body.parts[part[1]].name}' of "
+                "what F saves, which W alone reads: please report this"
+            )
+        buffers.values[part].copy_(after_forward[part])
+    # W finds them as I has left them.
+    buffers.restore({part: results[part] for part in buffers.parts(body, "both")})
     buffers.forget("output_grad", "input_grads")
     buffers.forget_parts(body, "input_grad")
     results[gradients] = _weight_grads(buffers, layer, run)

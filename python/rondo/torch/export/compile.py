@@ -115,7 +115,7 @@ def _key(task: Task, target: Target) -> str:
     described = [
         str(_VERSION),
         torch.__version__,
-        target.arch if target.is_cuda else level(),
+        private_cuda.described(target.capability) if target.is_cuda else level(),
         task.kind,
         task.module.code,
         *(f"{p.shape} {p.strides} {p.dtype}" for p in task.inputs),

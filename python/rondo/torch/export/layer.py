@@ -104,7 +104,7 @@ class Layer:
     def buffers(self) -> list[tuple[str, torch.Tensor]]:
         """With parameters that are constants."""
         frozen = [
-            (name, parameter.detach().to(self.target.dtype))
+            (name, self._narrow(parameter.detach()))
             for name, parameter in self.module.named_parameters()
             if self.frozen_are_constants and not parameter.requires_grad
         ]

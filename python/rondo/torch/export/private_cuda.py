@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import platform
 import re
 import threading
 import types
@@ -70,6 +71,9 @@ def generate(
         files = aot_compile(moved, tuple(on_cuda), options=options)
     source, how, objects = private.generated(files)
     text = source.read_text()
+    # The search below reads the kernels' text, which PyTorch writes beside them.
+    if "launchKernel(kernels_." in text and "tl.program_id" not in text:
+        raise RuntimeError(f"{source} has kernels without their text")
     kernel = re.search(r"\n *def (\w+)\((?:(?!\n *def ).)*?tl\.atomic", text, re.S)
     if kernel:
         raise AtomicSums(kernel[1])
@@ -91,6 +95,13 @@ def _on_cuda(module: GraphModule, examples: Sequence[torch.Tensor]) -> GraphModu
         node.meta.pop("val", None)
     moved.recompile()
     return moved
+
+
+def described(capability: int) -> str:
+    """All that compiled kernels depend on beside PyTorch and their graph."""
+    import triton  # type: ignore[import]
+
+    return f"{GPUS[capability]} Triton {triton.__version__} {platform.machine()}"
 
 
 class _Driver:

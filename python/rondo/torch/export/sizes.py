@@ -132,7 +132,9 @@ def why_undivided(layer: Layer) -> str | None:
     if together.shape != whole.shape:
         return "an output has another size for some of the samples"
     difference = (together.double() - whole.double()).abs().max().item()
-    if not difference <= TOLERANCE * whole.double().abs().max().item():
+    # One rounding to bf16 is more than the tolerance of fp32.
+    tolerance = layer.target.tolerance if layer.target.has_copies else TOLERANCE
+    if not difference <= tolerance * whole.double().abs().max().item():
         return "a sample's output depends on other samples"
     return None
 
