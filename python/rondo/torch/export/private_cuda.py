@@ -132,7 +132,7 @@ def _described(capability: int) -> Iterator[None]:
     from torch._inductor.kernel import mm
     from torch._inductor.runtime import triton_heuristics
 
-    import triton  # type: ignore[import]
+    import triton
 
     # The package has an object of this name.
     driver = importlib.import_module("triton.runtime.driver")
