@@ -309,8 +309,6 @@ void Loopback::end(int32_t rank) {
   Recording &recording = recordings[me.program];
   if (me.step == IterationGraph::Step::Enqueue) {
     awaitIdle(me, me);
-    recording.warm[static_cast<size_t>(rank)].add(me.variant);
-    recording.graph.setHasRun();
   } else {
     if (me.step == IterationGraph::Step::Record) {
       me.reached.record(streamOf(me));
@@ -320,6 +318,8 @@ void Loopback::end(int32_t rank) {
     }
     finishTogether(recording, me, me.hasLaunched);
   }
+  recording.warm[static_cast<size_t>(rank)].add(me.variant);
+  recording.graph.setHasRun();
   me.turn.unlock();
 }
 
