@@ -172,7 +172,7 @@ TEST(BatchTables, RowsOnGpusArePadded) {
   double shares = 0;
   for (int32_t i = 0; i < numMicrobatches; ++i) {
     const DocumentsDesc &row = *documentsOf(program, i);
-    EXPECT_EQ(tables.tokens(i), tokens[i]);
+    EXPECT_EQ(tables.size(i).tokens, tokens[i]);
     EXPECT_EQ(row.padding, padding[i]);
     EXPECT_EQ(row.starts[row.count], tokens[i]);
     // A head divides by all tokens of its row.
@@ -181,7 +181,7 @@ TEST(BatchTables, RowsOnGpusArePadded) {
         row.lossShare * double(tokens[i] - padding[i]) / double(tokens[i]);
   }
   EXPECT_NEAR(shares, 1, 1e-15);
-  EXPECT_EQ(tables.pairs(1), 1 + 7 * 7);
+  EXPECT_EQ(tables.size(1).pairs, 1 + 7 * 7);
   EXPECT_EQ(program.uneven->numSizes, 2);
 }
 
