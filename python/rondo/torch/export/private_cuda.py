@@ -62,6 +62,9 @@ def generate(
     if not in_place:
         options["inplace_buffers"] = False
     moved = _on_cuda(module, examples)
+    # PyTorch keeps what it finds. Beside a described GPU it finds no vectors, and graphs
+    # for the CPU would be refused later.
+    private.instruction_set()
     with _lock, _described(capability):
         with fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
             on_cuda = [
