@@ -10,7 +10,7 @@
 
 namespace rondo {
 
-/// What times and bytes of a row depend on.
+/// The size of a row, from which its times and bytes follow.
 struct RowSize {
   int64_t tokens = 0;
   /// Sum of the squared lengths of its documents: the work of attention.

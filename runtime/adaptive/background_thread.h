@@ -21,11 +21,11 @@ public:
   BackgroundThread &operator=(const BackgroundThread &) = delete;
   ~BackgroundThread() { stop(); }
 
-  /// Of the calling thread: ranks come first where there are fewer cores than
-  /// threads. On failure it stays as it was.
+  /// Lowers the priority of the calling thread, so that ranks come first if
+  /// threads outnumber cores. If it fails, the priority stays as it was.
   static void lowerPriority() {
     constexpr int lower = 10;
-    // On Linux of one thread.
+    // On Linux this is the priority of one thread.
     (void)setpriority(PRIO_PROCESS, 0, lower);
   }
 

@@ -108,7 +108,7 @@ void BackgroundPlanner::endEmpty(int64_t iteration) {
     if (watch.ended)
       watch.ended(iteration, 0);
   } catch (...) {
-    // Whoever waited for it has left.
+    // The processes that waited for it have left.
   }
 }
 

@@ -138,7 +138,7 @@ std::vector<std::vector<ReplicaBuffers>> BatchTables::buffers() const {
 
 RowSize BatchTables::size(int32_t microbatch) const {
   const std::vector<int32_t> &row = starts[microbatch];
-  // Of the documents, after a 0.
+  // The first number is 0, the others are the lengths of the documents.
   std::vector<int32_t> tokens(row.size());
   std::adjacent_difference(row.begin(), row.end(), tokens.begin());
   return rowSize(tokens);

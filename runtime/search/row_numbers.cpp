@@ -124,7 +124,8 @@ private:
     return result;
   }
 
-  /// Of those with the same objective or order, the better or first one.
+  /// Keeps a trial among the best ones. Of two with the same objective or order
+  /// the better one stays, or the first.
   void keep(Trial next) {
     const auto same =
         std::find_if(best.begin(), best.end(), [&](const Trial &one) {
@@ -173,7 +174,7 @@ private:
   /// 0, 1, 2, ...
   const std::vector<int32_t> given;
   Random random{0};
-  /// By objective.
+  /// Sorted by objective, the best first.
   std::vector<Trial> best;
 };
 

@@ -42,7 +42,7 @@ DenseCopy::DenseCopy(const Tensor &of) {
 
 namespace {
 
-/// What the guards of a graph are.
+/// All guards of graphs are this object: they have nothing to restore.
 char guard;
 
 /// Fails if a graph is for another GPU than the one it runs on.

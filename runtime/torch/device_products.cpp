@@ -1,9 +1,9 @@
 //===- device_products.cpp - Matrix products of graphs for GPUs -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a product allocates depends on sizes and strides alone, so that a
-// recording without a GPU sees the same. Types: fp32, bf16, and of bf16 with a
-// result in fp32, to which an addend belongs.
+// The allocations of a product depend on sizes and strides alone, so that a
+// recording without a GPU has the same ones. Operands have type fp32 or bf16. A
+// product of bf16 may have a result in fp32, and then also an addend in fp32.
 //
 //===----------------------------------------------------------------------===//
 

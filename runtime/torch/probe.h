@@ -16,7 +16,7 @@ namespace rondo::torch {
 class TaskRunner {
 public:
   virtual ~TaskRunner() = default;
-  /// Where tasks find the contents, which may be a copy.
+  /// Returns the address at which tasks find the contents; it may be a copy.
   virtual char *take(char *contents, int64_t bytes) = 0;
   /// Returns once the task has ended, with null or a fault.
   virtual const char *run(const Task &task, const rondo_layer &layer,

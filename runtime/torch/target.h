@@ -72,7 +72,7 @@ constexpr int64_t productScratchBytes(int64_t rows, int64_t columns) {
 struct PackedAttention {
   int64_t samples, tokens, heads, kvHeads, width;
   int64_t keys, values, rowElements;
-  /// Of all but logSumExp.
+  /// The type of all tensors but logSumExp, which has fp32.
   int32_t dtype;
   char *qkv;
   /// [samples][tokens][heads][width].

@@ -194,7 +194,7 @@ namespace {
 
 constexpr int32_t deviceTypeCpu = 0, deviceTypeCuda = 1;
 
-/// Where the calling thread's graph runs.
+/// The type of the device that the calling thread's graph runs on.
 int32_t deviceTypeHere() {
   return DeviceTarget::here() ? deviceTypeCuda : deviceTypeCpu;
 }

@@ -59,7 +59,8 @@ struct Allocation {
   std::unique_ptr<char[]> memory;
 };
 
-/// What a task reads in addition to its buffers, in memory of its target.
+/// Values that a task reads in addition to its buffers, in memory of its
+/// target.
 struct Extras {
   const void *lossScale;
   const void *randomKey;
@@ -77,7 +78,7 @@ public:
   Spaces(const Spaces &) = delete;
 
   char *at(const Place &place) const;
-  /// Whether what belongs there is wanted.
+  /// Whether the task takes values for the place; others are dropped.
   bool takes(const Place &place) const {
     return place.space != Space::RunningWeights || buffers->running_weights;
   }

@@ -118,8 +118,8 @@ void BatchCandidates::begin(int64_t next) {
 std::unique_ptr<BatchRun> BatchCandidates::take(int64_t &waitNs) {
   const int64_t beginNs = nowNs();
   {
-    // Of the batch before, whose further candidates may have failed. Process 0
-    // may wait for this one to receive or to leave.
+    // A further candidate of the batch before may have failed since. Process 0
+    // may wait until this process receives again or leaves.
     std::lock_guard<std::mutex> lock(thread.mutex);
     if (failure)
       std::rethrow_exception(failure);

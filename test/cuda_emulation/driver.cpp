@@ -25,13 +25,13 @@ using Kernels = std::map<std::string, DriverKernel>;
 std::mutex mutex;
 int numModules = 0;
 
-/// By image. Programs add theirs before main().
+/// The kernels of each image, by name. Programs add theirs before main().
 std::map<const void *, Kernels> &images() {
   static std::map<const void *, Kernels> all;
   return all;
 }
 
-/// What a module must not be loaded in.
+/// Whether the calling thread captures: no module may be loaded then.
 bool isCapturing() {
   emulation::Engine &engine = emulation::Engine::get();
   const std::lock_guard<std::mutex> lock(engine.mutex);

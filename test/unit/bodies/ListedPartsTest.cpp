@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t width = 16;
 enum { Input, Slope, Product };
 
-/// What the body does wrong.
+/// The error that the body makes.
 enum class Mistake { None, WritesPastThePart, ReadsInI, WritesInI };
 Mistake mistake;
 std::vector<void *> addresses;

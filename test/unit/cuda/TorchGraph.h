@@ -56,7 +56,7 @@ constexpr int64_t rows = 4, columns = 16, count = rows * columns;
 inline const char image[] = "cubin";
 inline const char *kernelName = "combine";
 
-/// Of the test's containers.
+/// A graph's container on a GPU.
 struct Container {
   int32_t device;
   void *module = nullptr, *kernel = nullptr;

@@ -41,7 +41,7 @@ private:
   int64_t begin;
 };
 
-/// What a probe prints.
+/// Returns the lines that a probe prints.
 template <typename Probe>
 std::string outputOf(std::vector<std::string> words, const Probe &probe) {
   std::vector<char *> arguments;
