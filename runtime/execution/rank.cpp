@@ -25,7 +25,7 @@ RunningRank::RunningRank(const RankContext &context,
       messages(context, *this), copies(context, messages, links, turns),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
-  placeDocuments();
+  listStarts();
   for (int32_t h = 0; h < static_cast<int32_t>(replicas.size()); ++h)
     if (program.rankOfReplica[h] == me)
       addReplica(h);
@@ -39,19 +39,15 @@ RunningRank::RunningRank(const RankContext &context,
   }
 }
 
-/// The starts of a micro-batch follow those of the one before.
-void RunningRank::placeDocuments() {
-  const Arena *memory = state.documentStarts(me);
-  for (int32_t i = 0; documentsOf(program, 0) && i < program.microbatches;
+/// Starts are at one address for all programs and batches, since recorded
+/// iterations read them there.
+void RunningRank::listStarts() {
+  for (int32_t i = 0;
+       device.enqueues() && documentsOf(program, 0) && i < program.microbatches;
        ++i) {
     const DocumentsDesc &row = *documentsOf(program, i);
-    documentStarts.push_back(
-        memory ? reinterpret_cast<const int32_t *>(memory->base()) +
-                     writtenStarts.size()
-               : row.starts);
-    if (memory)
-      writtenStarts.insert(writtenStarts.end(), row.starts,
-                           row.starts + row.count + 1);
+    firstStart.push_back(static_cast<int64_t>(starts.size()));
+    starts.insert(starts.end(), row.starts, row.starts + row.count + 1);
   }
 }
 
@@ -147,11 +143,11 @@ bool RunningRank::begin(const Span &next) {
   beginRun(span);
   overlap = span.emulation.overlap ? span.emulation.overlap : program.overlap;
   collectives.beginRun(span);
-  if (!writtenStarts.empty()) {
-    Arena &memory = *state.documentStarts(me);
-    memory.write(memory.base(), writtenStarts.data(),
-                 static_cast<int64_t>(sizeof(int32_t) * writtenStarts.size()));
-  }
+  for (size_t h = 0; h < replicas.size(); ++h)
+    if (replicas[h].binding && replicas[h].binding->control.starts)
+      state.write(static_cast<int32_t>(h), replicas[h].binding->control.starts,
+                  starts.data(),
+                  static_cast<int64_t>(sizeof(int32_t) * starts.size()));
   bool isElsewhere = false;
   for (size_t h = 0; h < replicas.size(); ++h) {
     if (!replicas[h].binding)

@@ -211,7 +211,7 @@ private:
   /// Calls the program's function, and waits for its sends.
   void act();
   void addReplica(int32_t replica);
-  void placeDocuments();
+  void listStarts();
   void makeCalls(LocalReplica &replica, SizedCalls &sized) const;
   SizedCalls &sizedOf(LocalReplica &replica, int64_t microbatch) const {
     return replica.sizes[sizeOf(program, microbatch)];
@@ -229,7 +229,9 @@ private:
   void setTime(const LocalReplica &replica, LayerArgs &args,
                int64_t microbatch) const {
     if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
-      args.documentStarts = documentStarts[microbatch];
+      const int32_t *onDevice = replica.binding->control.starts;
+      args.documentStarts =
+          onDevice ? onDevice + firstStart[microbatch] : documents->starts;
       args.numDocuments = documents->count;
       args.lossScale = documents->lossShare;
     }
@@ -320,11 +322,11 @@ private:
   Span span;
   /// The tables of the program or of the pipeline that it emulates; null: none.
   const OverlapDesc *overlap = nullptr;
-  /// Indexed by micro-batch: the starts of its documents where the device reads
-  /// them.
-  std::vector<const int32_t *> documentStarts;
-  /// All of them, for State::documentStarts(); empty: they are there.
-  std::vector<int32_t> writtenStarts;
+  /// The starts of the documents of all micro-batches, for
+  /// ControlView::starts, and the place of the first of each micro-batch; empty
+  /// if the device reads the host's memory.
+  std::vector<int32_t> starts;
+  std::vector<int64_t> firstStart;
   /// Memory in which a reference moves weights back.
   std::unique_ptr<Arena> movedWeights;
   int64_t variant = 0;

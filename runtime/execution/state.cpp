@@ -71,10 +71,6 @@ State::State(const Executable &executable, const World &world,
     onRanks([&](int32_t r) {
       arenas[r] = devices[r]->makeArena(exe.arenaBytes[r]);
     });
-  startsMemory.resize(exe.numRanks);
-  for (int32_t r = 0; r < exe.numRanks; ++r)
-    if (world.holds(r))
-      startsMemory[r] = makeStartsMemory(*devices[r]);
   hostArenas.resize(exe.hostArenaBytes ? exe.numRanks : 0);
   for (int32_t r = 0; r < static_cast<int32_t>(hostArenas.size()); ++r)
     if (world.holds(r))
@@ -387,8 +383,14 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
   binding.gradients = find(Buffer::Gradients);
   binding.moments = find(Buffer::Moments);
   binding.changes = find(Buffer::WeightChanges);
-  if (char *control = find(Buffer::Control))
-    binding.control = controlView(control, numPartials(replica));
+  if (char *control = find(Buffer::Control)) {
+    const LayerDesc *own = exe.layers + stage.firstLayer;
+    const int64_t most = maxMicrobatches(exe);
+    const bool writesLoss = std::any_of(own, own + stage.numLayers, hasLoss);
+    binding.control =
+        controlView(control, numPartials(replica), writesLoss ? most : 0,
+                    numStarts(own, stage.numLayers, most) > 0);
+  }
 
   const LayerDesc *layers = program.layers + stage.firstLayer;
   if (binding.share->samples != samplesOf(program)) {
@@ -558,28 +560,6 @@ void State::prepareDevices() {
   for (size_t rank = 0; rank < arenas.size(); ++rank)
     if (isUsed[rank])
       arenas[rank]->fill(arenas[rank]->base(), 0, arenas[rank]->bytes());
-}
-
-/// Numbers that say where the documents of an iteration begin, at most.
-static int64_t numStarts(const ProgramDesc &program) {
-  if (program.uneven && program.uneven->limits) {
-    // A token is the shortest document.
-    const BatchLimitsDesc &limits = *program.uneven->limits;
-    return limits.microbatches * (limits.rowTokens + 1);
-  }
-  int64_t count = 0;
-  for (int32_t i = 0; documentsOf(program, 0) && i < program.microbatches; ++i)
-    count += documentsOf(program, i)->count + 1;
-  return count;
-}
-
-std::unique_ptr<Arena> State::makeStartsMemory(Device &device) const {
-  int64_t most = 0;
-  for (int32_t p = 0; p < exe.numPrograms; ++p)
-    most = std::max(most, numStarts(exe.programs[p]));
-  if (!device.enqueues() || most == 0)
-    return nullptr;
-  return device.makeArena(most * int64_t(sizeof(int32_t)));
 }
 
 int64_t State::allocatedBytes() const {

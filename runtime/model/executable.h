@@ -564,6 +564,15 @@ struct Executable {
   const HostLinkDesc *hostLinks = nullptr;
 };
 
+/// Micro-batches of the program that has most of them.
+inline int64_t maxMicrobatches(const Executable &executable) {
+  int64_t most = 0;
+  for (int32_t p = 0; p < executable.numPrograms; ++p)
+    if (executable.programs[p].microbatches > most)
+      most = executable.programs[p].microbatches;
+  return most;
+}
+
 /// Runs what the command line asks for and returns the exit code.
 int run_executable(const Executable &executable, int argc, char **argv);
 
