@@ -5,6 +5,7 @@
 #include "planning/chain/ChainCosts.h"
 #include "planning/model/GivenCuts.h"
 #include "planning/model/ModelPlanner.h"
+#include "planning/model/ModelPlans.h"
 #include "planning/model/RecomputeToFit.h"
 
 #include <gtest/gtest.h>
