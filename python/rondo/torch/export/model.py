@@ -13,8 +13,8 @@ from typing import Any, Iterator, Mapping
 import torch
 
 from ...command import RondoError, find_rondo
+from .body import TIED
 from .checkpoint import Checkpoint
-from .tasks import TIED
 
 
 @dataclass
