@@ -5,6 +5,7 @@
 #include "Training.h"
 
 #include "runtime/adaptive/batch_background.h"
+#include "runtime/adaptive/program_values.h"
 #include "runtime/base/error.h"
 #include "runtime/model/documents.h"
 #include "runtime/trainer/extras.h"
