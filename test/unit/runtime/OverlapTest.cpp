@@ -144,12 +144,7 @@ struct Ran {
 
 Ran bothOf(const Spec &spec) {
   Program program(spec);
-  std::vector<std::string> words = {"fixture", "--warmup", "0"};
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  const Options options =
-      parseOptions(static_cast<int>(argv.size()), argv.data());
+  const Options options = optionsOf({"--warmup", "0"});
   Trainer trainer(program.exe, options, /*useGeneratedData=*/true);
   RunFromStart how;
   how.iterations = 6;
