@@ -12,8 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <map>
-#include <mutex>
 #include <string>
 #include <unistd.h>
 

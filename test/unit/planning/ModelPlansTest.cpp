@@ -1,11 +1,11 @@
 //===- ModelPlansTest.cpp - Plans of models -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "planning/model/ModelPlans.h"
 #include "ChainExamples.h"
 #include "planning/chain/ChainCosts.h"
 #include "planning/model/GivenCuts.h"
 #include "planning/model/ModelPlanner.h"
-#include "planning/model/ModelPlans.h"
 #include "planning/model/RecomputeToFit.h"
 
 #include <gtest/gtest.h>
