@@ -29,7 +29,7 @@ PARTS = (
     "kept_for_weight_grad_bytes = [1024, 2048, 3072, 4096]>"
 )
 JOIN = f'custom<body = "join", {BY_SAMPLES}, documents = true>'
-# Of the four micro-batches.
+# The documents of the four micro-batches.
 DOCUMENTS = "documents [[9, 5], [16, 16, 3], [7], [12, 4]]"
 DRAWN_DOCUMENTS = "tokens<most = 28, in_flight = 112>"
 
@@ -81,8 +81,8 @@ class Plan:
     more: list[str] = field(default_factory=list)
     channels: str = ""
     nics: bool = False
-    # What of stages may be copied to the host, where families copy: "", "all", or
-    # "parts" of layers.
+    # The activations of a stage that may be copied to the host, if the family
+    # copies: "", "all", or "parts" of layers.
     offload: str = ""
     # The plan's words if micro-batches are rows of documents.
     documents: str = ""

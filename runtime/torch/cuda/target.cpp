@@ -1,5 +1,10 @@
 //===- target.cpp - What tasks of exported layers enqueue -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// prepareOnDevice() and runTaskOnDevice() of rondo_torch.h: a task's graph, and
+// the operations that the graph calls, on the stream of its rank.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/kernels.h"
@@ -112,7 +117,7 @@ static cuda::AttentionShape shapeOf(const PackedAttention &of) {
 /// Calls run(qkv, out) with their addresses in the type of `of`.
 template <typename Run>
 static void withType(const PackedAttention &of, const Run &run) {
-  if (of.dtype == int32_t(ScalarType::BFloat16))
+  if (of.is(ScalarType::BFloat16))
     run(reinterpret_cast<__nv_bfloat16 *>(of.qkv),
         reinterpret_cast<__nv_bfloat16 *>(of.out));
   else

@@ -7,12 +7,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Sequence
 
+from .allocations import Plan, Recording
+from .body import Body
 from .check import Agreement
 from .compile import Compiled
 from .data import Data
 from .layer import Layer, Stream
-from .library import Plan, Recording, stream_type
-from .tasks import Body
+from .library import stream_type
 
 if TYPE_CHECKING:
     from .sizes import Sized
@@ -50,6 +51,8 @@ def model_text(
     microbatches: int,
     schedules: Sequence[str],
 ) -> str:
+    """The program: a device for each rank, the layers with their sizes, and a plan
+    with a schedule for each of `schedules`."""
     lines = ["pipe.cluster @machine {"]
     lines += [f"  pipe.device @rank{r}" for r in range(max(s.rank for s in stages) + 1)]
     tied = [w for w in bodies[0].own.body.weights if w.is_tied]

@@ -8,10 +8,10 @@ from typing import Mapping, Sequence
 
 import torch
 
+from .body import TIED
 from .data import Data
 from .layer import Layer, Shared
 from .refusal import Refusal
-from .tasks import TIED
 
 
 @dataclass

@@ -12,6 +12,8 @@ from typing import Callable, Mapping, Sequence
 
 import torch
 
+from .allocations import plan
+from .body import Task
 from .build import cache_folder, make_archive, make_program
 from .check import ProbeRunner, check_layer
 from .compile import compile_tasks, compiled_task
@@ -21,7 +23,7 @@ from .device_library import glue_for
 from .interpret import GraphRunner
 from .joint import trace
 from .layer import Layer
-from .library import Glue, plan
+from .library import Glue
 from .mlir import Exported, Stage, model_text
 from .model import Model
 from .probe import bytes_of
@@ -31,7 +33,7 @@ from .report import report, write_weights
 from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
 from .target import Target, read_target
-from .tasks import Task, divide
+from .tasks import divide
 
 
 def export_stages(
