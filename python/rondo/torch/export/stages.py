@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Callable, Mapping, Sequence
 import torch
 
 from .allocations import plan
+from .arguments import check_layers, check_plan
 from .body import Task
 from .build import cache_folder, make_archive, make_program
 from .check import ProbeRunner, check_layer
@@ -102,10 +102,10 @@ def export_stages(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"out='{out}' is a file: name a folder, or remove the file")
-    if placement is None and ranks > len(layers):
-        raise Refusal(f"{len(layers)} layers cannot be divided among {ranks} ranks")
-    if placement is not None and len(placement) != len(layers):
-        raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
+    check_layers(layers)
+    check_plan(len(layers), ranks, placement, microbatches, schedules)
+    if not recompute >= 0:
+        raise Refusal(f"recompute is {recompute}; it must be 0 ns or more for each KiB")
     data = read_data(layers, example, targets, vocab, below or {})
     sizes = sizes_of(samples, data.samples)
     # The bits of B are those of I and then W only if a run says so.
@@ -174,13 +174,6 @@ def _chain(
     target: Target,
 ) -> tuple[list[Layer], list[list[int]]]:
     """The layers, and the indices of those that each reads."""
-    if len(layers) < 2:
-        raise Refusal("a model has at least two layers: one reads the data, one targets")
-    for name in layers:
-        if not re.fullmatch(r"[A-Za-z0-9_.\-]+", name):
-            raise Refusal(
-                f"'{name}' is no name of a layer: it has letters, digits, '_', '.', '-'"
-            )
     sources = _sources(list(layers), inputs)
     shared = sharing(layers, sources, data)
     chain: list[Layer] = []

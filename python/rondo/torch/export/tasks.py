@@ -95,12 +95,6 @@ class _Divider:
                 self.joint.parameters, self.layer.parameters, self.joint.parameter_grads
             )
         )
-        for _, (name, parameter), _ in parameters:
-            if parameter.dtype != torch.float32:
-                raise Refusal(
-                    f"parameter '{name}' of layer '{self.layer.name}' is "
-                    f"{parameter.dtype}: convert the module with float()"
-                )
         for node, (name, parameter), grad in parameters:
             if grad is not None:
                 weight = add(node, name, parameter)
