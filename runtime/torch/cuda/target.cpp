@@ -117,7 +117,7 @@ static cuda::AttentionShape shapeOf(const PackedAttention &of) {
 /// Calls run(qkv, out) with their addresses in the type of `of`.
 template <typename Run>
 static void withType(const PackedAttention &of, const Run &run) {
-  if (of.is(ScalarType::BFloat16))
+  if (of.dtype == int32_t(ScalarType::BFloat16))
     run(reinterpret_cast<__nv_bfloat16 *>(of.qkv),
         reinterpret_cast<__nv_bfloat16 *>(of.out));
   else
