@@ -17,6 +17,10 @@ class Device;
 class HostLinks;
 class JsonWriter;
 
+/// Whether the program's schedule states the order of copies over a link that
+/// ranks share.
+bool ordersCopies(const ProgramDesc &program);
+
 /// A wait for a copy.
 struct CopyWait {
   /// `0LOAD3`, and what it waits for itself; empty: there is no wait.
@@ -108,10 +112,13 @@ public:
       runner->abort();
   }
   uint64_t progress() const { return runner ? runner->progress() : 0; }
+  /// A repeated recording would take no turns on links that ranks share.
+  bool mayReplay() const { return !hasOrder; }
   CopyWait waitsFor() const { return runner ? runner->waitsFor() : CopyWait(); }
 
 private:
   const RankContext context;
+  const bool hasOrder;
   std::unique_ptr<CopyRunner> runner;
 };
 

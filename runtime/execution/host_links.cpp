@@ -248,16 +248,9 @@ rondo::runtime::connectHostLinks(const Executable &executable,
                                  const World &world, bool areImposed) {
   if (!executable.hostLinks)
     return nullptr;
-  bool hasOrder = false;
-  for (int32_t p = 0; p < executable.numPrograms; ++p)
-    for (int32_t r = 0;
-         executable.programs[p].copies && r < executable.programs[p].numRanks;
-         ++r) {
-      const RankCopiesDesc &copies = executable.programs[p].copies[r];
-      hasOrder |=
-          std::any_of(copies.copies, copies.copies + copies.numCopies,
-                      [](const CopyDesc &copy) { return copy.turn >= 0; });
-    }
+  const bool hasOrder =
+      std::any_of(executable.programs,
+                  executable.programs + executable.numPrograms, ordersCopies);
   if (!hasOrder && !areImposed)
     return nullptr;
   return std::make_shared<HostLinks>(executable, world, areImposed);

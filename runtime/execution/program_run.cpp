@@ -65,7 +65,8 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
   status.progress = progressOf(rank) + transport.progress();
   status.text = "rank " + std::to_string(rank);
   if (const CopyWait copy = ranks[rank]->copiesToHost().waitsFor();
-      waiting.what == Waiting::For::Nothing && !copy.text.empty()) {
+      !copy.text.empty() &&
+      (copy.onRank >= 0 || waiting.what == Waiting::For::Nothing)) {
     status.waitsFor = copy.onRank;
     status.text += " waits for " + copy.text;
     return status;

@@ -164,7 +164,8 @@ void RunningRank::run() {
   const size_t firstEvent = trace.size();
   ring.begin(ActionRing::Begin);
   // A history has each version at another place.
-  const bool mayReplay = !keepTrace && !span.emulation.history;
+  const bool mayReplay =
+      !keepTrace && !span.emulation.history && copies.mayReplay();
   transport.iterate(me, {mayReplay, variant}, [this] { act(); }, program.id);
   ring.begin(ActionRing::Idle);
   for (size_t i = firstEvent; i < trace.size(); ++i) {
