@@ -21,6 +21,7 @@ import time
 
 TIMEOUT_S = 1500
 SLOWEST = 30
+FAILURE_LINES = 20  # of a failed test, once more at the end
 
 # `seconds` is None if nothing measured the case alone.
 Case = collections.namedtuple("Case", "name result text seconds", defaults=[None])
@@ -181,6 +182,17 @@ def report(test, cases, seconds):
             print(f"  skipped {case.name}: {reason}")
 
 
+def list_failures(cases):
+    """Repeats, after all other output, what each failed test says from its first error on."""
+    for case in cases:
+        if case.result != "failed":
+            continue
+        lines = case.text.splitlines()
+        first = next((i for i, line in enumerate(lines) if "error" in line.lower()), None)
+        shown = lines[-FAILURE_LINES:] if first is None else lines[first : first + FAILURE_LINES]
+        print("\n  ".join([f"FAILED {case.name}", *shown]))
+
+
 def list_slowest(cases):
     timed = sorted(
         (case for case in cases if case.seconds is not None),
@@ -228,6 +240,7 @@ def main():
             all_cases += cases
 
     list_slowest(all_cases)
+    list_failures(all_cases)
     counts = collections.Counter(case.result for case in all_cases)
     if not counts["passed"] + counts["failed"]:
         print("no test ran")

@@ -121,20 +121,20 @@ void Script::endCommand() {
     commands.emplace_back(command.begin() + int64_t(first), command.end());
 }
 
-/// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`. What has no value
-/// stays as it is.
+/// `$NAME`, `${NAME}`, `${NAME:-default}`, `${NAME[@]}`, split into words
+/// unless quoted. What has no value stays as it is.
 void Script::expand(bool isQuoted) {
   const size_t begin = at++;
   std::string name;
   std::vector<std::string> ifUnset;
-  bool isList = false;
   if (peek() == '{') {
     const size_t end = text.find('}', at);
     const StringRef inside = text.slice(at + 1, end);
     at = end == StringRef::npos ? text.size() : end + 1;
     StringRef rest = inside.drop_while(isNamePart);
     name = inside.take_front(inside.size() - rest.size()).str();
-    isList = rest.consume_front("[@]") || rest.consume_front("[*]");
+    if (!rest.consume_front("[@]"))
+      rest.consume_front("[*]");
     if (rest.consume_front(":-") || rest.consume_front("-"))
       ifUnset = {rest.trim("\"'").str()};
   } else {
@@ -153,7 +153,7 @@ void Script::expand(bool isQuoted) {
   }
   llvm::SmallVector<std::string> parts;
   for (const std::string &value : values) {
-    if (isQuoted || isList) {
+    if (isQuoted) {
       parts.push_back(value);
       continue;
     }

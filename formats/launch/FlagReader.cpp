@@ -78,7 +78,7 @@ int64_t FlagReader::readDevices(int64_t given) {
   if (devices > 0 && devices <= maxNumber)
     return devices;
   fail("the number of devices is not stated: give torchrun's "
-       "--nproc-per-node and --nnodes, or the number");
+       "--nproc-per-node and --nnodes, or --devices");
   return 0;
 }
 

@@ -152,7 +152,7 @@ void MegatronReader::readVocab() {
     model.vocab = options.vocab;
   if (model.vocab == 0)
     flags.fail("--vocab-size is missing, and the tokenizer's size is not in "
-               "the flags; give the size of the vocabulary");
+               "the flags; give it by --vocab");
 }
 
 static std::optional<std::vector<bool>> readPattern(StringRef text) {

@@ -4,6 +4,7 @@
 #include "runtime/execution/connections.h"
 
 #include "runtime/base/error.h"
+#include "runtime/execution/copies.h"
 
 #include <algorithm>
 #include <map>
@@ -204,6 +205,8 @@ Connections::Connections(State &state, const ProgramOptions &options)
     devices.push_back(world.holds(r) ? &state.device(r) : nullptr);
   allChannels = params.channels;
   all = backendOf(exe).makeTransport(params, devices, options.transport, world);
+  if (const CopySupport *copies = exe.extras.copies)
+    linksToHost = copies->connectLinks(exe, world, options.imposesHostLinks);
 }
 
 void Connections::add(const ProgramDesc &program, TransportParams &params) {

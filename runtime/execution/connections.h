@@ -69,8 +69,8 @@ class HostLinks;
 struct ProgramOptions {
   /// Empty: links are as they are.
   LinkImposer imposeLinks;
-  /// Imposed on copies to the host; null: they take as long as they take.
-  std::shared_ptr<HostLinks> hostLinks;
+  /// Whether copies to the host take as long as the plan's host links say.
+  bool imposesHostLinks = false;
   /// Whether messages carry checksums.
   bool checksMessages = false;
   /// For tests.
@@ -103,6 +103,8 @@ public:
   /// processes of this run cannot run the program.
   const Wiring &wiringFor(const ProgramDesc &program) const;
   Transport &transport() const { return *all; }
+  /// Of copies to the host; may be null.
+  HostLinks *hostLinks() const { return linksToHost.get(); }
   /// The ring of a rank of this process, shared by all programs.
   ActionRing &ring(int32_t rank) { return rings[rank]; }
   /// Null unless the rank has a fault.
@@ -125,6 +127,7 @@ private:
   /// Wiring::moves of all collectives.
   std::vector<int32_t> allMoves;
   std::unique_ptr<Transport> all;
+  std::shared_ptr<HostLinks> linksToHost;
 };
 
 } // namespace rondo::runtime

@@ -9,17 +9,18 @@ using namespace rondo;
 using namespace rondo::runtime;
 
 Copies::Copies(const RankContext &context, const Messages &messages,
-               HostLinks *links, CopyTurns *turns)
+               HostLinks *links)
     : context(context) {
+  // A rank without copies counts the turns of those that share its link.
   if (!context.program.copies ||
-      context.program.copies[context.rank].numCopies == 0)
+      (context.program.copies[context.rank].numCopies == 0 && !links))
     return;
   const Executable &executable = context.state.executable();
   if (!executable.extras.copies)
     throw Error("'" + std::string(executable.name) +
                 "' copies activations, but does not name activationCopies "
                 "among its extras");
-  runner = executable.extras.copies->make(context, messages, links, turns);
+  runner = executable.extras.copies->make(context, messages, links);
 }
 
 void Copies::reach(ActionKind kind, int64_t replica, int64_t microbatch) {

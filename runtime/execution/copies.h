@@ -15,8 +15,15 @@ namespace rondo::runtime {
 
 class Device;
 class HostLinks;
-class CopyTurns;
 class JsonWriter;
+
+/// A wait for a copy.
+struct CopyWait {
+  /// `0LOAD3`, and what it waits for itself; empty: there is no wait.
+  std::string text;
+  /// The rank that it waits for; -1: none.
+  int32_t onRank = -1;
+};
 
 /// Runs the copies of one rank of a program, or enqueues them on a device that
 /// enqueues its work: then waits are the device's, and none blocks. Functions
@@ -44,9 +51,8 @@ public:
   virtual void abort() = 0;
   /// Copies that have ended so far. Any thread.
   virtual uint64_t progress() const = 0;
-  /// `0LOAD3`: the copy that the rank's thread waits for; empty: none. Any
-  /// thread.
-  virtual std::string waitsFor() const = 0;
+  /// The copy that the rank's thread waits for. Any thread.
+  virtual CopyWait waitsFor() const = 0;
   /// Whether the program has the copy.
   virtual bool has(ActionKind kind, int64_t replica,
                    int64_t microbatch) const = 0;
@@ -55,21 +61,17 @@ public:
 /// Entry points of the part that programs with copies link.
 struct CopySupport {
   /// Makes the runner for the copies of all ranks of a program in this process:
-  /// `links` imposes the times of the plan's host links, `turns` keeps the
-  /// schedule's orders of copies over links that ranks share; either may be
-  /// null.
+  /// `links` keeps the schedule's orders of copies over links that ranks share,
+  /// and imposes the times of the plan's host links; may be null.
   std::unique_ptr<CopyRunner> (*make)(const RankContext &context,
                                       const Messages &messages,
-                                      HostLinks *links, CopyTurns *turns);
-  /// Null if the program's schedule orders no link's copies. Throws Error if
-  /// this process cannot keep an order.
-  std::shared_ptr<CopyTurns> (*makeTurns)(const Executable &executable,
-                                          const ProgramDesc &program,
-                                          const World &world);
-  /// Imposes the plan's host links on the copies of the ranks of this process.
-  /// Throws Error if ranks of several processes share a link.
-  std::shared_ptr<HostLinks> (*imposedLinks)(const Executable &executable,
-                                             const World &world);
+                                      HostLinks *links);
+  /// The links of the ranks of this process; null if copies need none. All
+  /// processes of a run call it at the same time. Throws Error if links cannot
+  /// be imposed, or if ranks that share one are on several hosts.
+  std::shared_ptr<HostLinks> (*connectLinks)(const Executable &executable,
+                                             const World &world,
+                                             bool areImposed);
   /// Measures a device's link to its host, writes the figures as an object, and
   /// returns them as a plan has them.
   std::string (*measureLink)(Device &device, JsonWriter &json);
@@ -78,8 +80,8 @@ struct CopySupport {
 /// The copies of a rank, if its program has any: see CopyRunner.
 class Copies {
 public:
-  Copies(const RankContext &context, const Messages &messages, HostLinks *links,
-         CopyTurns *turns);
+  Copies(const RankContext &context, const Messages &messages,
+         HostLinks *links);
 
   bool areOf(int64_t replica, int64_t microbatch) const {
     return runner && runner->areOf(replica, microbatch);
@@ -106,9 +108,7 @@ public:
       runner->abort();
   }
   uint64_t progress() const { return runner ? runner->progress() : 0; }
-  std::string waitsFor() const {
-    return runner ? runner->waitsFor() : std::string();
-  }
+  CopyWait waitsFor() const { return runner ? runner->waitsFor() : CopyWait(); }
 
 private:
   const RankContext context;

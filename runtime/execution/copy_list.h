@@ -54,9 +54,10 @@ public:
   int32_t findNode(ActionKind kind, int64_t replica, int64_t microbatch) const;
   /// The number of a copy; -1: the program does not have it.
   int32_t findCopy(ActionKind kind, int64_t replica, int64_t microbatch) const {
-    const int32_t node = findNode(kind, replica, microbatch);
-    return node < 0 ? -1 : copyOf[node];
+    return copyOn(findNode(kind, replica, microbatch));
   }
+  /// The copy that a node is; -1: it is none.
+  int32_t copyOn(int32_t node) const { return node < 0 ? -1 : copyOf[node]; }
   /// `0SAVE3`
   std::string nameOf(int32_t node) const {
     return actionName(allNodes[node].kind, Message::None,

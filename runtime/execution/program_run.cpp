@@ -19,14 +19,11 @@ ProgramRun::ProgramRun(Connections &connections, const ProgramDesc &program)
       transport(connections.transport()),
       wiring(connections.wiringFor(program)) {
   ranks.resize(program.numRanks);
-  if (const CopySupport *copies = state.executable().extras.copies)
-    copyTurns = copies->makeTurns(state.executable(), program, state.world());
   for (int32_t r = 0; r < program.numRanks; ++r)
     if (state.world().holds(r)) {
       ranks[r] = std::make_unique<RunningRank>(
           RankContext{state, program, wiring, transport, r}, options.optimizer,
-          connections.ring(r), connections.faultOf(r), options.hostLinks.get(),
-          copyTurns.get());
+          connections.ring(r), connections.faultOf(r), connections.hostLinks());
       held.push_back(r);
     }
 }
@@ -67,14 +64,15 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
   RankStatus status;
   status.progress = progressOf(rank) + transport.progress();
   status.text = "rank " + std::to_string(rank);
+  if (const CopyWait copy = ranks[rank]->copiesToHost().waitsFor();
+      waiting.what == Waiting::For::Nothing && !copy.text.empty()) {
+    status.waitsFor = copy.onRank;
+    status.text += " waits for " + copy.text;
+    return status;
+  }
   if (waiting.what == Waiting::For::Nothing && ranks[rank]->hasEnded()) {
     status.waitsFor = RankStatus::ended;
     status.text += " has ended its iteration";
-    return status;
-  }
-  if (const std::string copy = ranks[rank]->copiesToHost().waitsFor();
-      waiting.what == Waiting::For::Nothing && !copy.empty()) {
-    status.text += " waits for " + copy;
     return status;
   }
   if (waiting.what == Waiting::For::Nothing) {

@@ -82,8 +82,6 @@ private:
 
   State &state;
   const ProgramDesc &desc;
-  /// Used by threads of the ranks.
-  std::shared_ptr<CopyTurns> copyTurns;
   const ProgramOptions options;
   Transport &transport;
   const Wiring &wiring;

@@ -18,11 +18,11 @@ Rank::~Rank() = default;
 
 RunningRank::RunningRank(const RankContext &context,
                          const OptimizerConfig &optimizer, ActionRing &ring,
-                         FaultPoint *fault, HostLinks *links, CopyTurns *turns)
+                         FaultPoint *fault, HostLinks *links)
     : RankLog(context, ring, fault), context(context), state(context.state),
       program(context.program), device(context.device()),
       transport(context.transport), me(context.rank), optimizer(optimizer),
-      messages(context, *this), copies(context, messages, links, turns),
+      messages(context, *this), copies(context, messages, links),
       collectives(context, optimizer.maxNorm),
       replicas(state.replicas().size()) {
   placeDocuments();

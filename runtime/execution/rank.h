@@ -37,8 +37,7 @@ struct ReplicaRecord {
 class RunningRank final : public Rank, public RankLog {
 public:
   RunningRank(const RankContext &context, const OptimizerConfig &optimizer,
-              ActionRing &ring, FaultPoint *fault, HostLinks *links = nullptr,
-              CopyTurns *turns = nullptr);
+              ActionRing &ring, FaultPoint *fault, HostLinks *links = nullptr);
 
   /// Sets the next run. No thread may be running it. Returns whether its work
   /// has other addresses than that of the run before, so that no earlier

@@ -69,12 +69,6 @@ std::optional<MeetingPlace> rondo::runtime::readPlace(const std::string &path) {
   return decodePlace(std::string(text, count > 0 ? count : 0));
 }
 
-std::string rondo::runtime::thisHost() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
 /// The addresses at which process 0 listens: those that the others call. None
 /// if they are unknown: it then listens on all interfaces.
 static std::vector<std::string> addressesFor(const Rendezvous &where) {

@@ -230,9 +230,6 @@ void writePlace(const std::string &path, const MeetingPlace &place);
 /// somebody else's.
 std::optional<MeetingPlace> readPlace(const std::string &path);
 
-/// The name that this machine gives itself.
-std::string thisHost();
-
 } // namespace rondo::runtime
 
 #endif // RONDO_RUNTIME_LAUNCH_STORE_SERVER_H

@@ -15,8 +15,15 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <unistd.h>
 
 using namespace rondo::runtime;
+
+std::string rondo::runtime::thisHost() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
 
 /// Indexed by Phase.
 static const char *const names[] = {

@@ -41,6 +41,9 @@ struct World {
   throw PeerFailed{error.code};
 }
 
+/// The name that this machine gives itself.
+std::string thisHost();
+
 /// The parts of a run in which processes wait for each other.
 enum class Phase : uint8_t {
   /// Finds process 0.

@@ -203,9 +203,7 @@ std::unique_ptr<ProgramRun> Trainer::makeRun(const ProgramDesc &program) {
   if (exe.extras.links)
     links = exe.extras.links->read(options, mostRanks(exe));
   programOptions.imposeLinks = links.impose;
-  if (options.imposeHostLinks && exe.extras.copies)
-    programOptions.hostLinks =
-        exe.extras.copies->imposedLinks(exe, state().world());
+  programOptions.imposesHostLinks = options.imposeHostLinks;
   // Ranks that wait spin if no thread of another rank needs their core.
   programOptions.transport.cores = std::max(1, numCores / numThreads);
   programOptions.transport.timeoutSeconds = options.timeoutSeconds;

@@ -11,57 +11,16 @@
 #define RONDO_RUNTIME_TRANSPORT_MEETING_H
 
 #include "runtime/base/clock.h"
+#include "runtime/base/signal.h"
 #include "runtime/transport/transport.h"
 
 #include <algorithm>
 #include <atomic>
-#include <climits>
 #include <cstdint>
-#include <ctime>
-#include <linux/futex.h>
 #include <memory>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <vector>
 
 namespace rondo::runtime {
-
-/// A number that only increases (and wraps) and on which threads wait.
-class Signal {
-public:
-  uint32_t value() const { return count.load(std::memory_order_acquire); }
-  /// A thread that sees the new value also sees all writes made before.
-  void advance() {
-    count.fetch_add(1, std::memory_order_seq_cst);
-    if (sleepers.load(std::memory_order_seq_cst) != 0)
-      wakeAll();
-  }
-  /// Blocks while value() is `seen`, for 50 ms at most.
-  void blockWhile(uint32_t seen);
-  void wakeAll();
-
-private:
-  std::atomic<uint32_t> count{0};
-  std::atomic<uint32_t> sleepers{0};
-};
-
-inline void Signal::blockWhile(uint32_t seen) {
-  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t),
-                "a futex is a plain 32-bit word");
-  // The time limit lets a waiter check the abort flag even if it missed the
-  // call that woke the others.
-  timespec limit = {0, 50 * 1000 * 1000};
-  sleepers.fetch_add(1, std::memory_order_seq_cst);
-  if (count.load(std::memory_order_seq_cst) == seen)
-    syscall(SYS_futex, reinterpret_cast<uint32_t *>(&count), FUTEX_WAIT_PRIVATE,
-            seen, &limit, nullptr, 0);
-  sleepers.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-inline void Signal::wakeAll() {
-  syscall(SYS_futex, reinterpret_cast<uint32_t *>(&count), FUTEX_WAKE_PRIVATE,
-          INT_MAX, nullptr, nullptr, 0);
-}
 
 /// Each round has a start and a wait of every rank with a part. A rank waits
 /// before it starts the next round, so there is at most one round at a time.

@@ -120,26 +120,22 @@ void CopyStreams::finish(std::vector<TraceEvent> &trace, int64_t number) {
 }
 
 static std::unique_ptr<CopyRunner> make(const RankContext &context,
-                                        const Messages &messages, HostLinks *,
-                                        CopyTurns *) {
+                                        const Messages &messages, HostLinks *) {
   return std::make_unique<CopyStreams>(context, messages);
 }
 
-/// Links of GPUs cannot be imposed.
-static std::shared_ptr<HostLinks> imposeLinks(const Executable &executable,
-                                              const World &) {
-  throw Error("'" + std::string(executable.name) +
-                  "' copies to the host over the links of its GPUs, which "
-                  "cannot be imposed: leave --impose-host-links out, or "
-                  "compile it with --target cpu",
-              Exit::Usage);
-}
-
-/// The compiler refuses orders of copies for GPUs.
-static std::shared_ptr<CopyTurns>
-makeTurns(const Executable &, const ProgramDesc &, const World &) {
+/// Links of GPUs cannot be imposed, and the compiler refuses orders of copies
+/// for GPUs.
+static std::shared_ptr<HostLinks> connectLinks(const Executable &executable,
+                                               const World &, bool areImposed) {
+  if (areImposed)
+    throw Error("'" + std::string(executable.name) +
+                    "' copies to the host over the links of its GPUs, which "
+                    "cannot be imposed: leave --impose-host-links out, or "
+                    "compile it with --target cpu",
+                Exit::Usage);
   return nullptr;
 }
 
-const CopySupport rondo::runtime::activationCopiesOfGpus = {
-    make, makeTurns, imposeLinks, writeHostLink};
+const CopySupport rondo::runtime::activationCopiesOfGpus = {make, connectLinks,
+                                                            writeHostLink};

@@ -44,7 +44,7 @@ public:
   void finish(std::vector<TraceEvent> &trace, int64_t iteration) override;
   /// No thread waits for copies.
   void abort() override {}
-  std::string waitsFor() const override { return ""; }
+  CopyWait waitsFor() const override { return {}; }
   /// A copy needs nothing but its awaited events and ends by itself; tasks
   /// count (Device::progress()).
   uint64_t progress() const override { return 0; }

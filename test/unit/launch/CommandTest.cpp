@@ -67,6 +67,14 @@ TEST(Command, VariablesAndArraysAreThoseOfTheScript) {
             "--a[1] --b[2]");
 }
 
+TEST(Command, WordsOfArraysAreSplitUnlessTheyAreQuoted) {
+  const std::string array = "A=(\"--a 1\" \"--b\")\nrun.py --c ";
+  EXPECT_EQ(flagsOf(readCommand(array + "${A[@]}\n").command),
+            "--c[] --a[1] --b[]");
+  EXPECT_EQ(flagsOf(readCommand(array + "\"${A[@]}\"\n").command),
+            "--c[] --a 1[] --b[]");
+}
+
 TEST(Command, FaultsNameThePlace) {
   EXPECT_EQ(readCommand("--a 1\n--b 'x\n").fault,
             "line 2 has a ' without a second one");

@@ -297,11 +297,11 @@ TEST(MegatronArguments, BadFlagsAreNamed) {
             "--num-layers is missing; Megatron needs it");
   EXPECT_EQ(readFault(small, 0),
             "the number of devices is not stated: give torchrun's "
-            "--nproc-per-node and --nnodes, or the number");
+            "--nproc-per-node and --nnodes, or --devices");
   EXPECT_EQ(readFault("--num-layers 8 --hidden-size 8 --num-attention-heads 2 "
                       "--seq-length 8"),
             "--vocab-size is missing, and the tokenizer's size is not in the "
-            "flags; give the size of the vocabulary");
+            "flags; give it by --vocab");
 }
 
 TEST(MegatronArguments, FlagsWithCostsThatAreNotReadAreNamed) {

@@ -200,7 +200,7 @@ TEST(TorchtitanConfig, BadFlagsAreNamed) {
             "--config is missing: it names the model");
   EXPECT_EQ(readOn(of8B, 0).fault,
             "the number of devices is not stated: give torchrun's "
-            "--nproc-per-node and --nnodes, or the number");
+            "--nproc-per-node and --nnodes, or --devices");
 }
 
 } // namespace

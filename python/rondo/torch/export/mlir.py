@@ -145,10 +145,15 @@ def _stream_text(stream: Stream) -> str:
     return text + ">"
 
 
+def schedule_name(text: str) -> str:
+    """The name in model.mlir of a schedule such as 1f1b, kfkb:k=2 or search:effort=100."""
+    name = re.sub(r"\W", "_", text.replace("=", ""))
+    return name if name[0].isalpha() else f"schedule_{name}"
+
+
 def _schedule_line(text: str) -> str:
     """The line of a schedule: 1f1b, kfkb:k=2 or search:effort=100."""
-    name = re.sub(r"\W", "_", text.replace("=", ""))
-    name = name if name[0].isalpha() else f"schedule_{name}"
+    name = schedule_name(text)
     kind, _, given = text.partition(":")
     arguments = [a.replace("=", " = ") for a in given.split(",") if a]
     if kind == "search":

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
@@ -14,6 +15,7 @@ import torch
 
 from ...command import RondoError, find_rondo
 from .checkpoint import Checkpoint
+from .mlir import schedule_name
 from .tasks import TIED
 
 
@@ -22,7 +24,7 @@ class Model:
     """A model that was exported to a folder."""
 
     folder: Path
-    report: dict[str, Any]
+    report: dict[str, Any] = field(repr=False)
 
     @property
     def source(self) -> Path:
@@ -35,12 +37,13 @@ class Model:
         return self.folder / "libstages.a"
 
     def compile(self, schedule: str | None = None, *options: str) -> Path:
-        """Makes the program that trains; `schedule` is the name of one in model.mlir.
-        Raises RondoError."""
+        """Makes the program that trains; `schedule` is one of the `schedules` of the export,
+        or the name of one in model.mlir, or several names with commas. Raises RondoError."""
         program = self.folder / "train"
         arguments = ["compile", str(self.source), "--library", str(self.library)]
         if schedule is not None:
-            arguments += ["--schedule", schedule]
+            are_names = re.fullmatch(r"[A-Za-z_]\w*(,[A-Za-z_]\w*)*", schedule)
+            arguments += ["--schedule", schedule if are_names else schedule_name(schedule)]
         _call([find_rondo(), *arguments, "-o", str(program), *options])
         return program
 
