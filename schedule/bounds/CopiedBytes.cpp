@@ -23,14 +23,14 @@ static int64_t computeCopiedBytes(const Problem &problem, int64_t, int64_t) {
   const std::optional<FlatProblem> flat =
                                        FlatProblem::of(problem.withoutCopies(),
                                                        BackwardCosts::Least),
-                                   uncapped =
-                                       FlatProblem::of(withoutCaps(problem),
+                                   least =
+                                       FlatProblem::of(withLeastBytes(problem),
                                                        BackwardCosts::Least);
-  if (!flat || !uncapped || !flat->offsetsAreExact || !flat->hasTightMemory ||
+  if (!flat || !least || !flat->offsetsAreExact || !flat->hasTightMemory ||
       problem.microbatches == 0)
     return 0;
-  Propagation propagation(*uncapped, true);
-  if (propagation.estimate(PartialState(*uncapped)).bound >= never)
+  Propagation propagation(*least, true);
+  if (propagation.estimate(PartialState(*least)).bound >= never)
     return 0;
   std::vector<int64_t> heads;
   for (int32_t s = 0; s < flat->stages; ++s)

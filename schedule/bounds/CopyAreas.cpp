@@ -6,14 +6,58 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 using namespace rondo;
 
-Problem rondo::withoutCaps(const Problem &problem) {
-  Problem free = problem.withoutCopies();
-  std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
-  return free;
+Problem rondo::withLeastBytes(const Problem &problem) {
+  Problem least = problem.withoutCopies();
+  std::fill(least.memoryCaps.begin(), least.memoryCaps.end(), noMemoryCap);
+  const int64_t rows = least.unevenCosts.empty() ? 1 : least.microbatches;
+  for (int32_t s = 0; s < problem.numReplicas(); ++s)
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto costOf = [&](ActionKind kind) -> Cost & {
+        return least.unevenCosts.empty()
+                   ? least.cost(s, kind)
+                   : least.unevenCosts[(s * numCostColumns + costColumn(kind)) *
+                                           rows +
+                                       i];
+      };
+      Cost &forward = costOf(ActionKind::Forward),
+           &inputGrad = costOf(ActionKind::InputGrad),
+           &weightGrad = costOf(ActionKind::WeightGrad),
+           &fused = costOf(ActionKind::Backward);
+      const bool mayCopy = problem.hostMemory.mayCopy(s),
+                 isSimple =
+                     !problem.recomputes(s) && forward.releaseBytes == 0 &&
+                     inputGrad.acquireBytes == 0 &&
+                     weightGrad.acquireBytes == 0 && fused.acquireBytes == 0;
+      const int64_t all = forward.acquireBytes,
+                    copied =
+                        mayCopy
+                            ? problem.cost(s, ActionKind::Save, i).releaseBytes
+                            : 0,
+                    copiedAfter = mayCopy && *problem.hostMemory.loads[s] ==
+                                                 LoadBefore::WeightGrad
+                                      ? copied
+                                      : 0,
+                    held = isSimple ? std::max<int64_t>(0, all - copied) : 0,
+                    heldAfter = std::clamp<int64_t>(
+                        all - inputGrad.releaseBytes - copiedAfter, 0, held);
+      for (const ActionKind kind :
+           {ActionKind::Forward, ActionKind::Recompute, ActionKind::InputGrad,
+            ActionKind::WeightGrad, ActionKind::Backward})
+        costOf(kind).acquireBytes = costOf(kind).releaseBytes = 0;
+      forward.acquireBytes = held;
+      inputGrad.releaseBytes = held - heldAfter;
+      weightGrad.releaseBytes = heldAfter;
+      fused.releaseBytes = held;
+      const int32_t rank = problem.rankOf(s);
+      int64_t &cap = least.memoryCaps[rank];
+      if (held > 0 && problem.memoryCaps[rank] != noMemoryCap)
+        cap = std::max(cap == noMemoryCap ? 0 : cap,
+                       problem.memoryCaps[rank] - all + held);
+    }
+  return least;
 }
 
 CopySupply CopySupply::of(const Problem &problem, const FlatProblem &flat,
@@ -46,7 +90,7 @@ CopySupply CopySupply::of(const Problem &problem, const FlatProblem &flat,
 CopyAreas::CopyAreas(const Problem &problem, const FlatProblem &flat,
                      const std::vector<int64_t> &roundTrips,
                      const std::vector<int64_t> &heads, int64_t microbatches)
-    : microbatches(microbatches), ranks(flat.ranks) {
+    : problem(problem), microbatches(microbatches), ranks(flat.ranks) {
   for (int32_t r = 0; r < flat.ranks; ++r) {
     Rank &rank = ranks[r];
     rank.isHalf = problem.hostMemory.isHalf(r);
@@ -81,12 +125,6 @@ CopyAreas::CopyAreas(const Problem &problem, const FlatProblem &flat,
     rank.outsideLoad = firstNs + leastSaveNs + lastNs;
     rank.outsideBoth = firstNs + lastNs;
   }
-}
-
-int64_t CopyAreas::unitWith(int32_t rank, int64_t unit) const {
-  for (const Stage &stage : ranks[rank].stages)
-    unit = std::gcd(unit, stage.bytes);
-  return unit;
 }
 
 /// The most area of copies whose costs are within a limit: a knapsack whose

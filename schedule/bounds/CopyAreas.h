@@ -32,15 +32,16 @@ struct CopySupply {
                            : firstNs + (needed + bytes - 1) / bytes * eachNs;
   }
   /// Counts SAVEs from the start, or LOADs before the end. `propagation` must
-  /// have estimated the empty state without caps.
+  /// have estimated the empty state of withLeastBytes().
   static CopySupply of(const Problem &problem, const FlatProblem &flat,
                        const Propagation &propagation, int32_t rank,
                        ActionKind copy);
 };
 
-/// The problem without copies and without caps, whose bounds hold with copies
-/// as well.
-Problem withoutCaps(const Problem &problem);
+/// A problem without copies whose bounds hold with copies as well. A stage
+/// takes what a micro-batch holds at least at all times, and caps shrink: when
+/// F of a micro-batch starts, that one holds all of its bytes.
+Problem withLeastBytes(const Problem &problem);
 
 class CopyAreas {
 public:
@@ -53,11 +54,11 @@ public:
   /// The most that copies of a rank can save within `horizon` ns from the
   /// start of the schedule to the rank's end, in bytes times ns.
   double most(int32_t rank, int64_t horizon) const;
-  /// The greatest common divisor of `unit` and the bytes of a rank's copies.
-  int64_t unitWith(int32_t rank, int64_t unit) const;
   /// Whether the copies of a rank are within what its stages hold, so that the
   /// argument applies.
   bool applies(int32_t rank) const { return ranks[rank].applies; }
+
+  const Problem &problem;
 
 private:
   struct Stage {

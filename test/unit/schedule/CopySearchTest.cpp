@@ -1,9 +1,11 @@
 //===- CopySearchTest.cpp - Search and bounds with copies to hosts --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "test/unit/schedule/CaseCount.h"
 #include "test/unit/schedule/RandomProblem.h"
 
 #include "schedule/bounds/Bounds.h"
+#include "schedule/bounds/PricedPaths.h"
 #include "schedule/lists/RankLists.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
@@ -207,6 +209,90 @@ TEST(CopySearch, FindsTheOptimaOfTinyProblemsAndNoBoundIsAbove) {
   EXPECT_GT(solved, 30);
   EXPECT_GT(sharper, 0);
   EXPECT_GT(gains, 5);
+}
+
+/// The bounds of all ranks by prices, from `known` on.
+int64_t pricedBoundOf(const Problem &problem, int64_t known, int64_t ceiling) {
+  const auto flat = FlatProblem::of(problem, BackwardCosts::Least);
+  int64_t best = known;
+  for (const RankPath &path : rankPathsOf(*flat, &problem)) {
+    int64_t effort = 20000;
+    if (path.slack(known) > 0)
+      best = std::max(best, pricedPathsBound(path, problem.microbatches, known,
+                                             ceiling, effort));
+  }
+  return best;
+}
+
+/// How many times a bound exceeds another one.
+struct Gains {
+  int byPrices = 0, aboveRough = 0;
+};
+
+/// Half-duplex and shared links, caps of the host, copies before W.
+void expectBoundsBelow(const Problem &problem, int64_t known, Gains &gains) {
+  EXPECT_LE(quickBound(problem).ns, known);
+  const Bound best = bestBound(problem, known + 10, 100000);
+  EXPECT_LE(best.ns, known);
+  gains.byPrices += best.name == std::string("L8");
+  const int64_t rough = roughBound(problem).ns,
+                priced = pricedBoundOf(problem, rough, known + 10);
+  EXPECT_LE(priced, known);
+  gains.aboveRough += priced > rough;
+}
+
+TEST(CopySearch, NoBoundIsAboveTheOptimum) {
+  Engine random(13);
+  int solved = 0;
+  Gains gains;
+  for (int n = 0; n < caseCount(2000); ++n) {
+    const std::vector<std::vector<int32_t>> placements = {
+        {0}, {0, 0}, {0, 1, 1, 0}, {0, 1, 0}, {0, 1}};
+    const auto &ranks = placements[n % placements.size()];
+    Problem problem = drawCopies(random, ranks, n % 5 == 0 ? 2 : 1);
+    if (!problem.hostMemory.hasCopies())
+      continue;
+    SCOPED_TRACE(n);
+    if (random() % 3 == 0)
+      problem.objective = Objective::Span;
+    const int64_t optimum = optimumOf(problem, *makeTaskGraph(problem, false));
+    if (optimum == infinite)
+      continue;
+    ++solved;
+    expectBoundsBelow(problem, optimum, gains);
+  }
+  EXPECT_GT(solved, caseCount(1500));
+  EXPECT_GT(gains.aboveRough, caseCount(10));
+}
+
+TEST(CopySearch, NoFoundScheduleIsShorterThanABound) {
+  Engine random(14);
+  int solved = 0, met = 0;
+  Gains gains;
+  for (int n = 0; n < caseCount(400); ++n) {
+    const std::vector<std::vector<int32_t>> placements = {
+        {0, 1}, {0, 1, 2}, {0, 0}, {0, 1, 1, 0}, {0, 1, 0, 1}};
+    Problem problem =
+        drawCopies(random, placements[n % placements.size()], 2 + n % 4);
+    if (!problem.hostMemory.hasCopies())
+      continue;
+    SCOPED_TRACE(n);
+    if (random() % 3 == 0)
+      problem.objective = Objective::Span;
+    SearchOptions options;
+    options.timeLimitMs = 0;
+    options.effort = 60;
+    const SearchResult found = search(problem, options);
+    if (!found.schedule)
+      continue;
+    ++solved;
+    met += found.provenOptimal;
+    expectBoundsBelow(problem, objectiveOf(problem, found.simulation), gains);
+  }
+  EXPECT_GT(solved, caseCount(200));
+  EXPECT_GT(met, caseCount(50));
+  EXPECT_GT(gains.byPrices, caseCount(10));
+  EXPECT_GT(gains.aboveRough, caseCount(100));
 }
 
 TEST(CopySearch, ListsTakeTheTimesOfTheSimulator) {
