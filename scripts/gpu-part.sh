@@ -6,7 +6,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 set -u
 export LC_ALL=C
-out=$build/$part
+out=${build:?BUILD is missing}/$part
 mkdir -p "$out"
 passed=0
 failed=0

@@ -68,7 +68,10 @@ void CopyTurns::block(std::unique_lock<std::mutex> &lock,
       error = cudaStreamQuery(device.compute().handle);
       lock.lock();
     }
+    // Whoever describes the waits of a run in which no rank goes on takes it.
+    lock.unlock();
   });
+  lock.lock();
   if (error != cudaErrorNotReady)
     RONDO_CUDA(error);
 }

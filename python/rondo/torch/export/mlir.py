@@ -151,7 +151,7 @@ def _stream_text(stream: Stream) -> str:
 def schedule_name(text: str) -> str:
     """The name in model.mlir of a schedule such as 1f1b, kfkb:k=2 or search:effort=100."""
     name = re.sub(r"\W", "_", text.replace("=", ""))
-    return name if name[0].isalpha() else f"schedule_{name}"
+    return name if name[:1].isalpha() else f"schedule_{name}"
 
 
 def _schedule_line(text: str) -> str:

@@ -158,7 +158,9 @@ def export_stages(
         _check_graphs(unique)
     _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
-    placed = list(placement or _divide_evenly(times, ranks))
+    if placement is None:
+        placement = _divide_evenly(times, ranks)
+    placed = [int(rank) for rank in placement]
     write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
     (folder / "model.mlir").write_text(text)
