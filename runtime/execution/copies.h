@@ -57,6 +57,9 @@ public:
   virtual uint64_t progress() const = 0;
   /// The copy that the rank's thread waits for. Any thread.
   virtual CopyWait waitsFor() const = 0;
+  /// Throws what a copy on another thread has thrown: the rank's thread may be
+  /// waiting for something else. Any thread.
+  virtual void check() const {}
   /// Whether the program has the copy.
   virtual bool has(ActionKind kind, int64_t replica,
                    int64_t microbatch) const = 0;
@@ -115,6 +118,10 @@ public:
   /// A repeated recording would take no turns on links that ranks share.
   bool mayReplay() const { return !hasOrder; }
   CopyWait waitsFor() const { return runner ? runner->waitsFor() : CopyWait(); }
+  void check() const {
+    if (runner)
+      runner->check();
+  }
 
 private:
   const RankContext context;

@@ -200,6 +200,12 @@ void CopyThreads::abort() {
     links->stop();
 }
 
+void CopyThreads::check() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure)
+    std::rethrow_exception(failure);
+}
+
 CopyWait CopyThreads::waitsFor() const {
   std::lock_guard<std::mutex> lock(mutex);
   int32_t node = waiting;

@@ -47,6 +47,7 @@ public:
     return numEnded.load(std::memory_order_relaxed);
   }
   CopyWait waitsFor() const override;
+  void check() const override;
   bool has(ActionKind kind, int64_t replica,
            int64_t microbatch) const override {
     return list.findCopy(kind, replica, microbatch) >= 0;

@@ -279,6 +279,8 @@ void ProgramRun::iterate(Team &team, const Span &span,
       then();
   };
   watch.look = [&] {
+    for (int32_t r : held)
+      ranks[r]->copiesToHost().check();
     watchdog.look();
     if (look)
       look();
