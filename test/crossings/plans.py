@@ -84,6 +84,8 @@ class Plan:
     # The activations of a stage that may be copied to the host, if the family
     # copies: "", "all", or "parts" of layers.
     offload: str = ""
+    # Whether all ranks share a link to the host.
+    shared_link: bool = False
     # The plan's words if micro-batches are rows of documents.
     documents: str = ""
     memory_bytes: int = 67108864
@@ -133,6 +135,9 @@ class Plan:
         lines = [f"  pipe.device @r{rank} {device}" for rank in range(ranks)]
         if self.nics:
             lines += [f"  pipe.nic @n{rank} [@r{rank}] <bytes_per_us = 5000>" for rank in range(ranks)]
+        if self.shared_link and ranks > 1:
+            devices = ", ".join(f"@r{rank}" for rank in range(ranks))
+            lines.append(f"  pipe.host_link [{devices}] <bytes_per_us = 20000>")
         head = f"pipe.cluster @c {self.channels} link<latency_ns = 1000, bytes_per_us = 10000> {{"
         return "\n".join([head, *lines, "}"])
 
