@@ -96,7 +96,7 @@ TEST_F(TuningTest, TakesTheFastestAndWritesItOnce) {
               tuned.multiply(stream, product, scratch.get());
               wait();
             }),
-            "no error");
+            "");
   ASSERT_EQ(written.size(), 2u);
   EXPECT_EQ(std::count(written[1].begin(), written[1].end(), '\n'), 2);
   EXPECT_NE(written[1].find(written[0]), std::string::npos);
