@@ -312,6 +312,11 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         "2 tensors of fp32, of which only 1",
     ),
     "no output with a gradient": (lambda _, x: x.detach(), "has a gradient"),
+    "a forward that raises": (
+        lambda _, x: {}["missing"],
+        "does not run on torch.float32 (2, 32, 32): KeyError: 'missing'",
+    ),
+    "a sparse output": (lambda _, x: x.to_sparse(), "does not run on"),
     "weights that give NaN": (lambda _, x: x * float("nan"), "have a NaN"),
     "a missing operation": (lambda _, x: x.cummax(1).values, "uses cummax"),
 }
@@ -359,6 +364,7 @@ def check_calls(folder: Path, checks: Checks) -> None:
         "layers is a list": {"layers": list(models.mixing().values())},
         "not a torch.nn.Module": {"layers": models.mixing() | {"m0": torch.tanh}},
         "is (0, 3): it has no elements": {"layers": of_size(0, 3)},
+        "has 9 dimensions; the maximum is 8": {"layers": of_size(*[1] * 9)},
         "has no sizes yet": {
             "layers": models.mixing() | {"m0": torch.nn.LazyLinear(32)}
         },

@@ -16,6 +16,8 @@ MAX_RANKS = 65536
 MAX_MICROBATCHES = 16777216
 #: Tokens are int32.
 MAX_VOCAB = 2**31 - 1
+#: Of a tensor of a program.
+MAX_DIMENSIONS = 8
 
 
 def check_layers(layers: Any) -> None:
@@ -46,6 +48,8 @@ def _check_parameter(what: str, value: torch.nn.Parameter) -> None:
         raise Refusal(f"{what} has no sizes yet: run the module once")
     if value.is_meta:
         raise Refusal(f"{what} has no values: it is on device 'meta'")
+    if value.dim() > MAX_DIMENSIONS:
+        raise Refusal(f"{what} has {value.dim()} dimensions; the maximum is {MAX_DIMENSIONS}")
     if not value.numel():
         raise Refusal(f"{what} is {tuple(value.shape)}: it has no elements; remove it")
 

@@ -28,7 +28,7 @@ from .mlir import Exported, Stage, model_text
 from .model import Model
 from .probe import bytes_of
 from .record import place_allocations, record
-from .refusal import Refusal
+from .refusal import NotRunning, Refusal
 from .report import report, write_weights
 from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
@@ -126,7 +126,8 @@ def export_stages(
                 target,
             )
         except (RuntimeError, ValueError) as error:
-            if size == data.samples or isinstance(error, Refusal):
+            is_refusal = isinstance(error, Refusal) and not isinstance(error, NotRunning)
+            if size == data.samples or is_refusal:
                 raise
             raise Refusal(
                 f"samples has {size}, but the layers do not run on so many: {error}"
@@ -202,12 +203,16 @@ def _chain(
 def _run(layer: Layer) -> list[torch.Tensor]:
     try:
         return layer.run()
-    except RuntimeError as error:
-        if not layer.target.has_copies or isinstance(error, Refusal):
-            raise
+    except Refusal:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        if not layer.target.has_copies or not isinstance(error, RuntimeError):
+            given = ", ".join(f"{x.dtype} {tuple(x.shape)}" for x in layer.inputs)
+            raise NotRunning(f"layer '{layer.name}' does not run on {given}: {why}") from error
         raise Refusal(
             f"layer '{layer.name}' does not run with weights and inputs in bf16: "
-            f"{str(error).splitlines()[0]}; buffers stay in fp32, so convert them where "
+            f"{why}; buffers stay in fp32, so convert them where "
             "they are used, as in self.cos.to(x.dtype), or export with "
             "dtype=torch.float32"
         ) from None
