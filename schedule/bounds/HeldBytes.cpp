@@ -125,21 +125,6 @@ double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
   return area;
 }
 
-/// The least horizon for which copies can save enough, if `least` is what is
-/// needed without copies.
-int64_t leastHorizon(double least, double cap, const CopyAreas &areas,
-                     int32_t rank) {
-  int64_t low = 0, high = int64_t(std::ceil(least));
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (double(middle) >= least - areas.most(rank, middle) / cap * (1 + 1e-9))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
 /// The greatest common divisor of the bytes of a rank's stages and copies; 0 if
 /// a micro-batch never frees some of its bytes.
 int64_t unitOf(const FlatProblem &flat, int32_t rank, const Problem *copying) {
@@ -202,7 +187,7 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
     return 0;
   int64_t horizon = int64_t(std::ceil(least));
   if (areas)
-    horizon = leastHorizon(least, double(cap), *areas, rank);
+    horizon = areas->leastHorizon(least, double(cap), rank);
   const int64_t bound = horizon + offset;
   return bound >= begin.end + end.end ? bound : 0;
 }

@@ -62,6 +62,36 @@ Problem drawCopies(Engine &random, const std::vector<int32_t> &ranks,
   return problem;
 }
 
+/// Micro-batches that differ: each cost of F, I, W and their bytes changes.
+void makeUneven(Problem &problem, Engine &random) {
+  std::vector<Cost> costs;
+  for (const Cost &cost : problem.costs)
+    costs.insert(costs.end(), problem.microbatches, cost);
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    for (int32_t i = 0; i < problem.microbatches; ++i) {
+      const auto of = [&](ActionKind kind) -> Cost & {
+        return costs[(s * numCostColumns + costColumn(kind)) *
+                         problem.microbatches +
+                     i];
+      };
+      const int64_t more = pick(random, 0, 3), moreNs = pick(random, 0, 3);
+      of(ActionKind::Forward).acquireBytes += more;
+      of(ActionKind::WeightGrad).releaseBytes += more;
+      of(ActionKind::Backward).releaseBytes += more;
+      of(ActionKind::Forward).ns += moreNs;
+      of(ActionKind::InputGrad).ns += moreNs;
+      of(ActionKind::Backward).ns += moreNs;
+      if (problem.hostMemory.mayCopy(s))
+        for (const ActionKind kind : {ActionKind::Save, ActionKind::Load})
+          of(kind).ns += moreNs;
+    }
+  for (int64_t &cap : problem.memoryCaps)
+    if (cap != noMemoryCap)
+      cap += 3;
+  problem.setUneven(std::move(costs), {});
+  EXPECT_EQ(problem.check(), std::nullopt);
+}
+
 /// Every list of a rank that keeps the rules of its own order.
 class AllLists {
 public:
@@ -226,7 +256,7 @@ int64_t pricedBoundOf(const Problem &problem, int64_t known, int64_t ceiling) {
 
 /// How many times a bound exceeds another one.
 struct Gains {
-  int byPrices = 0, aboveRough = 0;
+  int byPrices = 0, byAreas = 0, aboveRough = 0;
 };
 
 /// Half-duplex and shared links, caps of the host, copies before W.
@@ -235,6 +265,9 @@ void expectBoundsBelow(const Problem &problem, int64_t known, Gains &gains) {
   const Bound best = bestBound(problem, known + 10, 100000);
   EXPECT_LE(best.ns, known);
   gains.byPrices += best.name == std::string("L8");
+  gains.byAreas += best.name == std::string("C1");
+  if (problem.isUneven())
+    return;
   const int64_t rough = roughBound(problem).ns,
                 priced = pricedBoundOf(problem, rough, known + 10);
   EXPECT_LE(priced, known);
@@ -293,6 +326,41 @@ TEST(CopySearch, NoFoundScheduleIsShorterThanABound) {
   EXPECT_GT(met, caseCount(50));
   EXPECT_GT(gains.byPrices, caseCount(10));
   EXPECT_GT(gains.aboveRough, caseCount(100));
+}
+
+TEST(CopySearch, NoBoundIsAboveTheOptimumIfMicrobatchesDiffer) {
+  Engine random(15);
+  int solved = 0;
+  Gains gains;
+  for (int n = 0; n < caseCount(1200); ++n) {
+    const bool isTiny = n % 3 > 0;
+    Problem problem = drawCopies(random,
+                                 isTiny  ? std::vector{0}
+                                 : n % 2 ? std::vector{0, 1, 2}
+                                         : std::vector{0, 1},
+                                 isTiny ? 2 : 4);
+    if (!problem.hostMemory.hasCopies())
+      continue;
+    SCOPED_TRACE(n);
+    makeUneven(problem, random);
+    if (random() % 3 == 0)
+      problem.objective = Objective::Span;
+    int64_t known = infinite;
+    if (isTiny)
+      known = optimumOf(problem, *makeTaskGraph(problem, false));
+    SearchOptions options;
+    options.timeLimitMs = 0;
+    options.effort = 60;
+    const SearchResult found = search(problem, options);
+    if (found.schedule)
+      known = std::min(known, objectiveOf(problem, found.simulation));
+    if (known == infinite)
+      continue;
+    ++solved;
+    expectBoundsBelow(problem, known, gains);
+  }
+  EXPECT_GT(solved, caseCount(600));
+  EXPECT_GT(gains.byAreas, caseCount(10));
 }
 
 TEST(CopySearch, ListsTakeTheTimesOfTheSimulator) {
