@@ -348,6 +348,9 @@ def check_calls(folder: Path, checks: Checks) -> None:
         layers["m0"].extra = torch.nn.Parameter(torch.zeros(sizes))
         return layers
 
+    named = models.tied()
+    named = {"embedding": named["embedding"], "wte": torch.nn.Linear(48, 48), "head": named["head"]}
+
     calls: dict[str, dict[str, Any]] = {
         "is a file": {"out": folder / "file"},
         "among 9 ranks": {"ranks": 9},
@@ -371,6 +374,7 @@ def check_calls(folder: Path, checks: Checks) -> None:
         "both have a tensor named 'm0.gate.weight'": {
             "layers": models.mixing() | {"m0.gate": torch.nn.Linear(1, 1)}
         },
+        "a matrix that a program calls 'wte.weight'": {"layers": named},
         "example is a list": {"example": [[1]]},
         "both have one shape": {"targets": tokens[:, 1:]},
         "with a sample and a token at least": {"example": tokens[:0], "targets": tokens[:0]},
