@@ -121,8 +121,9 @@ def _options(**given: object) -> list[str]:
 def _milliseconds(seconds: float | None) -> int | None:
     if seconds is None:
         return None
-    if seconds <= 0:
-        raise ValueError(f"time must be more than 0 s, not {seconds}")
+    # Milliseconds have 63 bits.
+    if not 0 < seconds <= 2**53:
+        raise ValueError(f"time must be more than 0 s and at most 2^53 s, not {seconds}")
     return max(1, round(1000 * seconds))
 
 

@@ -205,7 +205,12 @@ rondo::runtime::readSafetensorsIndex(const std::string &json) {
 
 SafetensorsFile::SafetensorsFile(const std::string &path,
                                  const std::string &kind)
-    : filePath(path), kind(kind), file(path, std::ios::binary) {
+    : filePath(path), kind(kind) {
+  // Opening a pipe would wait for its writer.
+  std::error_code error;
+  if (std::filesystem::is_fifo(path, error))
+    throw Error("cannot read " + name() + ": it is a pipe, not a file");
+  file.open(path, std::ios::binary);
   if (!file)
     throw Error("cannot read " + name() + ": " + std::strerror(errno));
   named([&] { readHeader(); });

@@ -140,7 +140,8 @@ int64_t rondo::runtime::readFileAt(int file, void *data, int64_t bytes,
 TokenFile::TokenFile(const std::string &path, int32_t vocab,
                      const ReadAt &readAt)
     : path(path), vocab(static_cast<uint32_t>(vocab)), readAt(readAt),
-      file(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+      // O_NONBLOCK: opening a pipe would wait for its writer.
+      file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status{};
   if (file < 0 || fstat(file, &status) != 0) {
     int error = errno;
@@ -178,9 +179,18 @@ void TokenFile::readHeader(int64_t bytes) {
   constexpr int32_t magic16 = 20240520, magic32 = 20240801;
   count = bytes;
   int32_t header[3] = {};
-  if (readAt(file, header, sizeof header, 0) != sizeof header ||
-      (header[0] != magic16 && header[0] != magic32))
+  const int64_t found = readAt(file, header, sizeof header, 0);
+  if (found < 0)
+    fail(std::string(": ") + std::strerror(errno));
+  if (found != sizeof header ||
+      (header[0] != magic16 && header[0] != magic32)) {
+    // Tokens without a header would be trained on as text.
+    if (std::filesystem::path(path).extension() == ".bin")
+      fail(" has no header of llm.c, which begins with " +
+           std::to_string(magic16) + " or " + std::to_string(magic32) +
+           ": write one before the tokens, or rename the file if it is text");
     return;
+  }
   int32_t version = header[0] == magic16 ? 1 : 7;
   if (header[1] != version)
     fail(" is a token file of version " + std::to_string(header[1]) +

@@ -215,6 +215,10 @@ private:
   SizedCalls &sizedOf(LocalReplica &replica, int64_t microbatch) const {
     return replica.sizes[sizeOf(program, microbatch)];
   }
+  /// Waits for what F or R reads. Returns the samples of its micro-batch; null:
+  /// no layer of the stage reads any.
+  char *awaitInputs(ActionKind kind, int64_t replica, int64_t microbatch,
+                    const std::vector<LocalTensor> &inputs, Action &action);
   /// Waits for what I and B read and write, and sets where it is.
   void beginInputGrad(int64_t replica, int64_t microbatch, Action &action);
   /// The arguments of I and of W of a layer, all but the weights.

@@ -172,7 +172,9 @@ void BatchCandidates::receive(int64_t of) {
 void BatchCandidates::fail() {
   {
     std::lock_guard<std::mutex> lock(thread.mutex);
-    failure = std::current_exception();
+    // Later ones may follow from the first.
+    if (!failure)
+      failure = std::current_exception();
   }
   thread.changed.notify_all();
 }

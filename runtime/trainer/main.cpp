@@ -1,6 +1,7 @@
 //===- main.cpp - What an emitted program's main() calls ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "kinds/StandardStreams.h"
 #include "runtime/backend/backend.h"
 #include "runtime/base/error.h"
 #include "runtime/base/files.h"
@@ -347,6 +348,7 @@ static void checkOutput() {
 
 int rondo::runtime::run_executable(const Executable &executable, int argc,
                                    char **argv) {
+  reserveStandardStreams();
   takeKernelsOfProcessor();
   Exit code = Exit::Failure;
   std::string message;

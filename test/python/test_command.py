@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls of the rondo command."""
 
+import math
 import os
 import pathlib
 import subprocess
@@ -52,6 +53,11 @@ class Calls(unittest.TestCase):
     def test_infeasible(self):
         with self.assertRaisesRegex(rondo.Infeasible, "no schedule fits: rank 0"):
             rondo.search(problem(memory_bytes=3), time=0.1)
+
+    def test_time(self):
+        for time in (0, -1, math.nan, math.inf):
+            with self.assertRaisesRegex(ValueError, "time must be more than 0 s"):
+                rondo.search(problem(), time=time)
 
     def test_families(self):
         found = rondo.simulate(problem(), "1f1b", "gpipe")

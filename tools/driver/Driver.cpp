@@ -4,9 +4,19 @@
 #include "tools/driver/Commands.h"
 
 #include "dialect/Nearest.h"
+#include "kinds/StandardStreams.h"
 #include "tools/driver/Report.h"
 
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <exception>
+#include <typeinfo>
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -168,9 +178,42 @@ int runCommand(ArrayRef<const char *> arguments) {
   return finish(command->run(parsed));
 }
 
+/// Removes temporary files and ends the process. Allocates nothing.
+[[noreturn]] void endWith(StringRef message) {
+  for (StringRef part : {StringRef("rondo: error: "), message, StringRef("\n")})
+    (void)!write(STDERR_FILENO, part.data(), part.size());
+  sys::RunInterruptHandlers();
+  _exit(Failure);
+}
+
+/// The standard library throws if no thread can be started.
+[[noreturn]] void endWithoutThread() {
+  const std::type_info *thrown = abi::__cxa_current_exception_type();
+  if (thrown && StringRef(thrown->name()).contains("12system_error"))
+    endWith("a thread cannot be started: give fewer --threads, or this process "
+            "more threads and memory (`ulimit -u`, `ulimit -v`)");
+  std::abort();
+}
+
+/// Reports missing memory or threads as errors instead of ending with a signal.
+/// Past the limit of `ulimit -f`, writing fails as on a full disk.
+void reportLimits() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(endWithoutThread);
+  install_fatal_error_handler(
+      [](void *, const char *why, bool) { endWith(why); });
+  install_bad_alloc_error_handler([](void *, const char *, bool) {
+    endWith("out of memory: give a smaller problem, fewer --threads, or this "
+            "process more memory (`ulimit -v`)");
+  });
+  install_out_of_memory_new_handler();
+}
+
 } // namespace
 
 int runDriver(int argc, char **argv) {
+  reserveStandardStreams();
+  reportLimits();
   // Skips the program's name, which a caller may leave out.
   int code =
       runCommand(ArrayRef<const char *>(argv, argc).drop_front(argc > 0));

@@ -154,6 +154,7 @@ void CudaDevice::addTo(void *sum, const void *part, int64_t bytes,
 }
 
 int64_t CudaDevice::stampOn(cudaStream_t stream) {
+  std::lock_guard<std::mutex> lock(stampMutex);
   if (numStamps == stamps.size())
     stamps.emplace_back(/*keepsTime=*/true);
   if (numStamps == 0)

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 import architectures
 import models
 from programs import Checks
-from rondo.torch.export import Model, Refusal, export_stages
+from rondo.torch.export import HashedRandom, Model, Refusal, export_stages
 from rondo.torch.export.check import differences
 from rondo.torch.export.cut import RECOMPUTE, bytes_of, choose_kept
 from rondo.torch.export.joint import trace
@@ -33,6 +33,18 @@ def check_parts(folder: Path, checks: Checks) -> None:
     check_sizes(folder, checks)
     check_divided(checks)
     check_names(checks)
+    check_dropout(checks)
+
+
+def check_dropout(checks: Checks) -> None:
+    """The default probability too, which PyTorch does not hand on."""
+    for probability in (0.5, 0.25):
+        with HashedRandom("layer"):
+            x = torch.nn.functional.dropout(torch.ones(10000), probability)
+        kept = (x > 0).float().mean().item()
+        checks.check(
+            f"dropout: {probability}", abs(kept - 1 + probability) < 0.02, f"kept {kept:.3f}"
+        )
 
 
 def check_sizes(folder: Path, checks: Checks) -> None:

@@ -8,6 +8,7 @@ those that passed and failed.
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
 import sys
@@ -294,7 +295,7 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         lambda _, x: (x.double() @ torch.eye(32, dtype=torch.float64)).float(),
         "'inner': aten.mm.default gives torch.float64",
     ),
-    "parameters in fp64": (in_double, "aten.addmm.default gives torch.float64"),
+    "parameters in fp64": (in_double, "is torch.float64: convert"),
     "a call that the library refuses": (
         lambda _, x: x + x.detach().histc().sum(),
         "failed: histc takes fp32, and a least value below the largest",
@@ -310,6 +311,12 @@ REFUSALS: dict[str, tuple[Callable[[Any, torch.Tensor], Any], str]] = {
         lambda _, x: (x, torch.ones(3)),
         "2 tensors of fp32, of which only 1",
     ),
+    "no output with a gradient": (lambda _, x: x.detach(), "has a gradient"),
+    "a forward that raises": (
+        lambda _, x: {}["missing"],
+        "does not run on torch.float32 (2, 32, 32): KeyError: 'missing'",
+    ),
+    "a sparse output": (lambda _, x: x.to_sparse(), "does not run on"),
     "weights that give NaN": (lambda _, x: x * float("nan"), "have a NaN"),
     "a missing operation": (lambda _, x: x.cummax(1).values, "uses cummax"),
 }
@@ -335,9 +342,45 @@ def check_calls(folder: Path, checks: Checks) -> None:
     twice = models.mixing()
     twice["m1"].gate.weight = twice["m0"].gate.weight
     images, labels = {"images": torch.rand(2, 3)}, {"labels": torch.tensor([1, 4])}
+
+    def of_size(*sizes: int) -> dict[str, torch.nn.Module]:
+        layers = models.mixing()
+        layers["m0"].extra = torch.nn.Parameter(torch.zeros(sizes))
+        return layers
+
+    named = models.tied()
+    named = {"embedding": named["embedding"], "wte": torch.nn.Linear(48, 48), "head": named["head"]}
+
     calls: dict[str, dict[str, Any]] = {
         "is a file": {"out": folder / "file"},
         "among 9 ranks": {"ranks": 9},
+        "ranks is 0; it must be": {"ranks": 0},
+        "ranks is 1.5; it must be": {"ranks": 1.5},
+        "ranks is tensor(1.5000); it must be": {"ranks": torch.tensor(1.5)},
+        "a rank of placement is -1": {"placement": [0, 0, -1, 0]},
+        "microbatches is 0; it must be": {"microbatches": 0},
+        "schedules is a string": {"schedules": "1f1b"},
+        "'' is no schedule": {"schedules": ("",)},
+        "1 is no schedule": {"schedules": (1,)},
+        "schedules has '1f1b' twice": {"schedules": ("1f1b", "1f1b")},
+        "recompute is nan": {"recompute": math.nan},
+        "layers is a list": {"layers": list(models.mixing().values())},
+        "not a torch.nn.Module": {"layers": models.mixing() | {"m0": torch.tanh}},
+        "is (0, 3): it has no elements": {"layers": of_size(0, 3)},
+        "has 9 dimensions; the maximum is 8": {"layers": of_size(*[1] * 9)},
+        "has no sizes yet": {
+            "layers": models.mixing() | {"m0": torch.nn.LazyLinear(32)}
+        },
+        "both have a tensor named 'm0.gate.weight'": {
+            "layers": models.mixing() | {"m0.gate": torch.nn.Linear(1, 1)}
+        },
+        "a matrix that a program calls 'wte.weight'": {"layers": named},
+        "example is a list": {"example": [[1]]},
+        "both have one shape": {"targets": tokens[:, 1:]},
+        "with a sample and a token at least": {"example": tokens[:0], "targets": tokens[:0]},
+        "has tokens from": {"example": tokens + models.VOCAB},
+        "vocab is 0": {"vocab": 0},
+        "vocab is 256.5": {"vocab": 256.5},
         "1 layers are placed": {"placement": [0]},
         "takes tokens": {"example": tokens.float()},
         "not a layer before it": {"inputs": {"m0": ["m1"]}},

@@ -3,6 +3,7 @@
 
 #include "BatchFixture.h"
 
+#include "runtime/adaptive/program_values.h"
 #include "runtime/base/error.h"
 
 #include <algorithm>

@@ -24,18 +24,21 @@ std::string tokenFile(int32_t magic, int32_t version, int32_t count,
   return bytes;
 }
 
+std::string errorOf(const std::string &path, double heldOut) {
+  try {
+    openData({path}, heldOut, 256, 8);
+  } catch (const std::exception &error) {
+    std::string text = error.what();
+    size_t at = text.find(path);
+    return at == std::string::npos ? text : text.replace(at, path.size(), "F");
+  }
+  return "no error";
+}
+
 std::string dataError(const std::string &bytes, double heldOut = 0) {
   TemporaryFile file;
   file.write(bytes);
-  try {
-    openData({file.path}, heldOut, 256, 8);
-  } catch (const std::exception &error) {
-    std::string text = error.what();
-    size_t at = text.find(file.path);
-    return at == std::string::npos ? text
-                                   : text.replace(at, file.path.size(), "F");
-  }
-  return "no error";
+  return errorOf(file.path, heldOut);
 }
 
 TEST(Tokens, BothBinaryFormats) {
@@ -72,6 +75,24 @@ TEST(Tokens, SeveralFilesAreOneText) {
   EXPECT_EQ(tokens[0], 'k');
   data->heldOutSample(1, 2, 5, tokens);
   EXPECT_EQ(tokens[4], 't');
+}
+
+// Raw tokens, as other tools write them, are no text.
+TEST(Tokens, BinaryFilesWithoutAHeaderAreErrors) {
+  TemporaryFolder folder;
+  const std::string path = folder.of("train.bin");
+  std::ofstream(path) << std::string(100, 'a');
+  EXPECT_EQ(errorOf(path, 0),
+            "data 'F' has no header of llm.c, which begins with 20240520 or "
+            "20240801: write one before the tokens, or rename the file if it "
+            "is text");
+}
+
+TEST(Tokens, APipeWithoutAWriterIsAnError) {
+  TemporaryFolder folder;
+  const std::string path = folder.of("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(errorOf(path, 0), "data 'F' is empty or not a file");
 }
 
 // The file that was opened is read, whichever file takes its name.

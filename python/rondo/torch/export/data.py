@@ -8,6 +8,7 @@ from typing import Mapping
 
 import torch
 
+from .arguments import MAX_VOCAB, check_number
 from .layer import Stream
 from .refusal import Refusal
 
@@ -58,18 +59,34 @@ def read_data(
             "example and targets are both tokens, or both tensors by their names: "
             "a program reads one kind of data"
         )
-    if example.dim() != 2 or example.is_floating_point():
+    for name, tensor in (("example", example), ("targets", targets)):
+        if not isinstance(tensor, torch.Tensor):
+            raise Refusal(f"{name} is a {type(tensor).__name__}, not a torch.Tensor")
+    whole = not (example.is_floating_point() or example.dtype == torch.bool)
+    if example.dim() != 2 or not whole:
         raise Refusal(
             f"the example is {example.dtype} {tuple(example.shape)}: the first layer "
             "takes tokens, whole numbers [samples, tokens]; for other data give tensors "
             "by their names, such as {'images': images}"
         )
+    if targets.shape != example.shape or not example.numel():
+        raise Refusal(
+            f"the example is {tuple(example.shape)}, targets are {tuple(targets.shape)}: "
+            "both have one shape, with a sample and a token at least"
+        )
     samples, tokens = example.shape
-    return Data(samples, [example], [targets], tokens, _vocab(layers, vocab))
+    vocab = _vocab(layers, vocab)
+    if int(example.min()) < 0 or int(example.max()) >= vocab:
+        raise Refusal(
+            f"the example has tokens from {int(example.min())} to {int(example.max())}, "
+            f"and the vocabulary is 0 to {vocab - 1}"
+        )
+    return Data(samples, [example], [targets], tokens, vocab)
 
 
 def _vocab(layers: Mapping[str, torch.nn.Module], stated: int | None) -> int:
     if stated is not None:
+        check_number("vocab", stated, 1, MAX_VOCAB)
         return stated
     first = next(iter(layers.values()))
     for module in first.modules():
@@ -95,8 +112,12 @@ def _read_streams(
     if unknown:
         raise Refusal(f"below: there are no data '{min(unknown)}'")
     first = next(iter(example.values()))
-    samples = first.shape[0] if first.dim() else 0
+    samples = first.shape[0] if isinstance(first, torch.Tensor) and first.dim() else 0
     for name, tensor in everything.items():
+        if not isinstance(tensor, torch.Tensor):
+            raise Refusal(f"'{name}' is a {type(tensor).__name__}, not a torch.Tensor")
+        if not tensor.numel():
+            raise Refusal(f"'{name}' is {tuple(tensor.shape)}: it has no elements")
         if tensor.dim() == 0 or tensor.shape[0] != samples:
             raise Refusal(
                 f"'{name}' is {tensor.dtype} {tuple(tensor.shape)}: all data have the "

@@ -44,6 +44,12 @@ class Joint:
 
 def trace(layer: Layer) -> Joint:
     """The joint graph of a layer, in ATen operations without side effects."""
+    for name, parameter in layer.parameters:
+        if parameter.dtype != torch.float32:
+            raise Refusal(
+                f"parameter '{name}' of layer '{layer.name}' is {parameter.dtype}: "
+                "convert the module with float()"
+            )
     names = [name for name, _ in layer.parameters]
     buffers = dict(layer.buffers)
     inputs = [
@@ -322,6 +328,15 @@ def _refuse_tangents(
         raise Refusal(
             f"{place(layer.name, path)}: {operations} has effects other than its result, "
             "such as checks of its data: use another operation"
+        )
+    has_gradients = not layer.is_first and any(
+        x.is_floating_point() for x in layer.inputs
+    )
+    has_gradients |= any(p.requires_grad for _, p in layer.parameters)
+    if floats and not tangents and has_gradients:
+        raise Refusal(
+            f"layer '{layer.name}' returns nothing that has a gradient: leave out detach() "
+            "and no_grad(); parameters that are not trained have requires_grad_(False)"
         )
     if 0 < len(tangents) < len(floats):
         raise Refusal(

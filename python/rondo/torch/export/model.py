@@ -14,9 +14,9 @@ from typing import Any, Iterator, Mapping
 import torch
 
 from ...command import RondoError, find_rondo
+from .body import TIED
 from .checkpoint import Checkpoint
 from .mlir import schedule_name
-from .tasks import TIED
 
 
 @dataclass
@@ -53,7 +53,9 @@ class Model:
         if not program.exists():
             self.compile()
         initial = self.folder / "init.safetensors"
-        if "--init" not in options and "--resume" not in options:
+        # Runs that do not train, and those that say where they begin.
+        others = {"--init", "--resume", "--verify", "--profile", "--check-bodies"}
+        if not others & {option.partition("=")[0] for option in options}:
             options = ("--init", str(initial), *options)
         return _call([str(program), *options])
 

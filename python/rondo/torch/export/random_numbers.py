@@ -153,6 +153,8 @@ class HashedRandom(TorchDispatchMode):
         if func is _aten.rand_like.default:
             return self._draw_like(args[0])
         if func is _aten.bernoulli_.float:
-            # Dropout compares with the probability to drop.
-            return args[0].copy_(self._draw_like(args[0]) > 1 - args[1])
+            # Dropout compares with the probability to drop. PyTorch leaves out what
+            # equals the default.
+            kept = args[1] if len(args) > 1 else 0.5
+            return args[0].copy_(self._draw_like(args[0]) > 1 - kept)
         return func(*args, **(kwargs or {}))

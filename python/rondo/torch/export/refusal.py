@@ -4,3 +4,7 @@
 
 class Refusal(ValueError):
     """A module that cannot be exported: which, why, and what to do."""
+
+
+class NotRunning(Refusal):
+    """A module that fails on the tensors that it would get."""

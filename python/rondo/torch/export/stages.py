@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import sys
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
 import torch
 
+from .allocations import plan
+from .arguments import check_layers, check_plan
+from .body import Task
 from .build import cache_folder, make_archive, make_program
 from .check import ProbeRunner, check_layer
 from .compile import compile_tasks, compiled_task
@@ -21,17 +23,17 @@ from .device_library import glue_for
 from .interpret import GraphRunner
 from .joint import trace
 from .layer import Layer
-from .library import Glue, plan
+from .library import Glue
 from .mlir import Exported, Stage, model_text
 from .model import Model
 from .probe import bytes_of
 from .record import place_allocations, record
-from .refusal import Refusal
+from .refusal import NotRunning, Refusal
 from .report import report, write_weights
 from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
 from .target import Target, read_target
-from .tasks import Task, divide
+from .tasks import divide
 
 
 def export_stages(
@@ -100,10 +102,10 @@ def export_stages(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"out='{out}' is a file: name a folder, or remove the file")
-    if placement is None and ranks > len(layers):
-        raise Refusal(f"{len(layers)} layers cannot be divided among {ranks} ranks")
-    if placement is not None and len(placement) != len(layers):
-        raise Refusal(f"{len(placement)} layers are placed, but there are {len(layers)}")
+    check_layers(layers)
+    check_plan(len(layers), ranks, placement, microbatches, schedules)
+    if not recompute >= 0:
+        raise Refusal(f"recompute is {recompute}; it must be 0 ns or more for each KiB")
     data = read_data(layers, example, targets, vocab, below or {})
     sizes = sizes_of(samples, data.samples)
     # The bits of B are those of I and then W only if a run says so.
@@ -124,7 +126,8 @@ def export_stages(
                 target,
             )
         except (RuntimeError, ValueError) as error:
-            if size == data.samples or isinstance(error, Refusal):
+            is_refusal = isinstance(error, Refusal) and not isinstance(error, NotRunning)
+            if size == data.samples or is_refusal:
                 raise
             raise Refusal(
                 f"samples has {size}, but the layers do not run on so many: {error}"
@@ -156,7 +159,9 @@ def export_stages(
         _check_graphs(unique)
     _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
-    placed = list(placement or _divide_evenly(times, ranks))
+    if placement is None:
+        placement = _divide_evenly(times, ranks)
+    placed = [int(rank) for rank in placement]
     write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
     (folder / "model.mlir").write_text(text)
@@ -172,13 +177,6 @@ def _chain(
     target: Target,
 ) -> tuple[list[Layer], list[list[int]]]:
     """The layers, and the indices of those that each reads."""
-    if len(layers) < 2:
-        raise Refusal("a model has at least two layers: one reads the data, one targets")
-    for name in layers:
-        if not re.fullmatch(r"[A-Za-z0-9_.\-]+", name):
-            raise Refusal(
-                f"'{name}' is no name of a layer: it has letters, digits, '_', '.', '-'"
-            )
     sources = _sources(list(layers), inputs)
     shared = sharing(layers, sources, data)
     chain: list[Layer] = []
@@ -205,12 +203,16 @@ def _chain(
 def _run(layer: Layer) -> list[torch.Tensor]:
     try:
         return layer.run()
-    except RuntimeError as error:
-        if not layer.target.has_copies or isinstance(error, Refusal):
-            raise
+    except Refusal:
+        raise
+    except Exception as error:
+        why = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+        if not layer.target.has_copies or not isinstance(error, RuntimeError):
+            given = ", ".join(f"{x.dtype} {tuple(x.shape)}" for x in layer.inputs)
+            raise NotRunning(f"layer '{layer.name}' does not run on {given}: {why}") from error
         raise Refusal(
             f"layer '{layer.name}' does not run with weights and inputs in bf16: "
-            f"{str(error).splitlines()[0]}; buffers stay in fp32, so convert them where "
+            f"{why}; buffers stay in fp32, so convert them where "
             "they are used, as in self.cos.to(x.dtype), or export with "
             "dtype=torch.float32"
         ) from None
