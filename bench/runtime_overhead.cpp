@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "bench/TimedPipeline.h"
+#include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/program_values.h"
 
 #include <algorithm>

@@ -54,7 +54,7 @@ enum class Owner : uint8_t {
   X(Moments, "moments", State, Program, Stage)                                 \
   /* Running mean of weight changes, for extrapolated weights. */              \
   X(WeightChanges, "weight_changes", State, Program, Stage)                    \
-  /* Losses, partial norms, learning rate, step number. */                     \
+  /* Losses, norms, learning rate, starts of documents that GPUs read. */      \
   X(Control, "control", State, Program, Stage)                                 \
   /* Staged tokens and targets. */                                             \
   X(Data, "data", State, Microbatch, Stage)                                    \

@@ -92,12 +92,6 @@ LogicalResult InsertCommunication::lower(ScheduleOp schedule) {
   auto lowered =
       lowerSchedule(figures, checked.problem(), checked.order(),
                     onThreadsOf(&getContext()), &checked.simulation());
-  // On GPUs copies are enqueued rank by rank, without waits among ranks.
-  if (lowered && !checked.order().copyOrders.empty() &&
-      schedule.lookupPlan().getTargetKind() == Target::Cuda)
-    return schedule.getCopyOrders().front().emitError()
-           << "programs for GPUs cannot keep an order of copies among ranks: "
-              "leave pipe.copy_order out, or write target cpu";
   if (!lowered)
     return schedule.emitError() << describe(lowered.fault(), checked.problem());
   std::vector<LoweredProgram> &programs = *lowered;

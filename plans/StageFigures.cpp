@@ -269,6 +269,15 @@ SmallVector<BuffersAttr, 1> StageFigures::buffers(StageOp stage) const {
   SmallVector<BuffersAttr, 1> result;
   for (const std::vector<runtime::LayerDesc> &layers : layersOf)
     result.push_back(buffers(stage, layers).front());
+  // One control buffer has the starts of the documents of all micro-batches.
+  int64_t control = 0;
+  for (BuffersAttr one : result)
+    control = std::max(control, one.getControl());
+  for (BuffersAttr &one : result) {
+    std::array<int64_t, numBufferKinds> bytes = one.getBytes();
+    bytes[int(BufferKind::Control)] = control;
+    one = BuffersAttr::fromBytes(stage.getContext(), bytes);
+  }
   // Its replicas take whole micro-batches, so their buffers are equal.
   const size_t replicas = stage.getRanks().size();
   if (llvm::all_equal(result))

@@ -38,9 +38,9 @@ for license in /usr/share/doc/googletest/copyright "$googletest/../LICENSE"; do
   [ ! -r "$license" ] || cp "$license" "$new/googletest/LICENSE"
 done
 for file in LICENSE Makefile scripts/gpu-asynchronous.sh scripts/gpu-build.sh \
-  scripts/gpu-export.sh scripts/gpu-first.sh scripts/gpu-offload.sh scripts/gpu-uneven.sh scripts/one-generation.py \
-  scripts/test-gpu.sh bench/gpu/* \
-  test/gpu/CMakeLists.txt test/gpu/*.cpp test/gpu/*.txt test/gpu/text.awk test/unit/bodies/*.h \
+  scripts/gpu-export.sh scripts/gpu-first.sh scripts/gpu-offload.sh scripts/gpu-part.sh scripts/gpu-uneven.sh \
+  scripts/one-generation.py scripts/test-gpu.sh bench/gpu/* \
+  test/gpu/CMakeLists.txt test/gpu/*.cpp test/gpu/*.txt test/gpu/text.awk test/unit/*.h test/unit/bodies/*.h \
   test/unit/conformance/*Test.cpp test/unit/conformance/*.h test/unit/cuda/*.cpp \
   test/unit/cuda/*.h test/unit/runtime/Fixture*.cpp test/unit/runtime/*.h; do
   [ ! -d "$file" ] || continue

@@ -16,37 +16,13 @@
 # programs already, as bench/gpu/exported_gpt.py writes them on another machine.
 # FLAGS are more of its flags, such as --hidden 512. The last line is `N passed, N
 # failed`. Status 0; 1 after a failure; 77 if there are no programs and no PyTorch.
-set -u
-export LC_ALL=C
 cd "$(dirname "$0")/.." || exit 1
+part='export'
 build=$1
+. scripts/gpu-part.sh
 python=${PYTHON:-python3}
-# Seconds for a run; all runs together take at most 10 minutes.
+# All runs together take at most 10 minutes.
 limit=60
-out=$build/export
-mkdir -p "$out"
-passed=0
-failed=0
-
-good() {
-  passed=$((passed + 1))
-  echo "$1"
-}
-broken() {
-  tail -n 5 "$out/$1.log"
-  echo "FAILED $1: $2; log in $out/$1.log"
-  failed=$((failed + 1))
-}
-# run NAME COMMAND...
-run() {
-  name=$1
-  shift
-  timeout $limit "$@" >"$out/$name.log" 2>&1
-}
-# Prints the rest of the lines of a log that begin with a word.
-field() {
-  sed -n "s/^$1: //p" "$out/$name.log"
-}
 
 RONDO=${RONDO:-build/bin/rondo}
 has_torch=
@@ -74,34 +50,26 @@ elif [ ! -x "$out/bf16/exported/train" ]; then
   exit 77
 fi
 
-awk -f test/gpu/text.awk >"$out/text"
 for dtype in bf16 fp32; do
   [ -x "$out/$dtype/exported/train" ] || continue
   folder=$out/$dtype/exported
   if run check-$dtype "$folder/train" --check-bodies; then
-    good "$dtype: $(tail -n 1 "$out/check-$dtype.log")"
+    good "$dtype: $(last check-$dtype)"
   else
     broken check-$dtype "two runs of a task differ, or it failed"
   fi
   for graph in on off; do
-    if run verify-$dtype-$graph "$folder/train" --verify --quiet --iterations 3 --graph $graph; then
-      good "$dtype, graph $graph: $(tail -n 1 "$out/verify-$dtype-$graph.log")"
-    else
-      broken verify-$dtype-$graph "its weights differ, or it failed"
-    fi
+    verify verify-$dtype-$graph "$dtype, graph $graph: " "$folder/train" --verify --quiet \
+      --iterations 3 --graph $graph
     limit=120
     rm -f "$out/$dtype-$graph.safetensors"
-    run replay-$dtype-$graph "$folder/train" --init "$folder/init.safetensors" --data "$out/text" \
+    run $dtype-$graph "$folder/train" --init "$folder/init.safetensors" --data "$out/text" \
       --iterations 1000 --quiet --graph $graph --save "$out/$dtype-$graph.safetensors" ||
-      broken replay-$dtype-$graph "it failed"
+      broken $dtype-$graph "it failed"
     limit=60
   done
-  if cmp "$out/$dtype-on.safetensors" "$out/$dtype-off.safetensors"; then
-    good "$dtype: equal weights after 1,000 iterations, replayed and not"
-  else
-    echo "FAILED: weights of $dtype depend on the graph"
-    failed=$((failed + 1))
-  fi
+  same $dtype-on $dtype-off "$dtype: equal weights after 1,000 iterations, replayed and not" \
+    "its weights depend on the graph"
   rm -f "$out/$dtype-on.safetensors" "$out/$dtype-off.safetensors"
 done
 
@@ -121,8 +89,7 @@ for program in exported/train own; do
   [ $program = own ] || init=$folder/exported/init.safetensors
   if run "$name" "$folder/$program" --data "$out/text" --held-out 0 --iterations 25 \
     ${init:+--init "$init"}; then
-    good "$program: $(sed -n 's/^measured iteration[^:]*: \(median [^,]*\),.*/\1/p' "$out/$name.log") \
-| host $(field host) | memory $(field memory) | GPU $(field 'GPUs of this process' | sed 's/;.*//')"
+    good "$program: $(figures "$name" memory)"
   else
     broken "$name" "it failed"
   fi
@@ -130,11 +97,10 @@ done
 if [ "$has_torch" = True ]; then
   # shellcheck disable=SC2086
   if run pytorch "$python" bench/gpu/exported_gpt.py "$folder" --pytorch ${FLAGS:-}; then
-    good "$(tail -n 1 "$out/pytorch.log")"
+    good "$(last pytorch)"
   else
     broken pytorch "it failed"
   fi
 fi
 
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ]
+finish

@@ -183,13 +183,19 @@ def report(test, cases, seconds):
 
 
 def list_failures(cases):
-    """Repeats, after all other output, what each failed test says from its first error on."""
+    """Repeats, after all other output, what each failed test says: of lit the command with the
+    first error, of others what follows the first error."""
     for case in cases:
         if case.result != "failed":
             continue
         lines = case.text.splitlines()
-        first = next((i for i, line in enumerate(lines) if "error" in line.lower()), None)
-        shown = lines[-FAILURE_LINES:] if first is None else lines[first : first + FAILURE_LINES]
+        first = next((i for i, line in enumerate(lines) if "error:" in line.lower()), None)
+        if first is None:
+            shown = lines[-FAILURE_LINES:]
+        else:
+            runs = [i for i in range(first) if lines[i].startswith("# RUN: at line")]
+            first = runs[-1] if runs else first
+            shown = lines[first : first + FAILURE_LINES]
         print("\n  ".join([f"FAILED {case.name}", *shown]))
 
 

@@ -18,6 +18,15 @@ LoadBefore defaultBefore(const Problem &problem, int32_t replica) {
                                      : LoadBefore::InputGrad;
 }
 
+/// A LOAD that takes other bytes than SAVE frees. `key`: the entry of LOAD;
+/// `of`: the micro-batch, if they differ.
+TextFault unequalBytes(const std::string &key, int64_t saved, int64_t loaded,
+                       const std::string &of) {
+  return key + " is " + std::to_string(loaded) + ", but SAVE frees " +
+         std::to_string(saved) + of +
+         "; they copy the same bytes: give both the same number";
+}
+
 /// The copies of a stage, or of a replica that states its own.
 struct Stated {
   const CostsText &text;
@@ -49,9 +58,7 @@ struct Stated {
     const int64_t bytes = text.save->bytes.value_or(0),
                   loaded = text.load->bytes.value_or(0);
     if (loaded != bytes)
-      return where + ".LOAD.takes_bytes is " + std::to_string(loaded) +
-             ", but SAVE frees " + std::to_string(bytes) +
-             "; they copy the same bytes";
+      return unequalBytes(where + ".LOAD.takes_bytes", bytes, loaded, "");
     const int64_t most =
         before == LoadBefore::WeightGrad ? taken - freed : taken;
     if (bytes > most)
@@ -169,7 +176,16 @@ setCopyCosts(const CostsText &text, const std::string &where,
     cost.ns = ns.value_or(0);
     (kind == ActionKind::Save ? cost.releaseBytes : cost.acquireBytes) = *bytes;
   }
-  return {};
+  const int64_t saved = row[costColumn(ActionKind::Save)].releaseBytes,
+                loaded = row[costColumn(ActionKind::Load)].acquireBytes;
+  if (saved == loaded)
+    return {};
+  const std::string number = std::to_string(microbatch);
+  return unequalBytes(where + ".LOAD.takes_bytes" +
+                          (text.load->unevenBytes.byIndex.empty()
+                               ? ""
+                               : "_by_index[" + number + "]"),
+                      saved, loaded, " of micro-batch " + number);
 }
 
 void writeCopies(const Problem &problem, const std::vector<int32_t> &replicas,

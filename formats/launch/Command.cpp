@@ -62,6 +62,7 @@ private:
   }
   bool isAtEnd() const { return at >= text.size(); }
   void skipRedirection();
+  bool skipContinuation();
   void step();
   void append(char c) {
     current += c;
@@ -112,7 +113,14 @@ void Script::endCommand() {
       break;
     assigned.emplace_back(assignment.name.str(),
                           word.drop_front(assignment.length).str());
-    variables[assignment.name] = {assigned.back().second};
+    std::vector<std::string> &values = variables[assignment.name];
+    if (!assignment.isAppended)
+      values.clear();
+    if (values.empty())
+      values.emplace_back();
+    values.front() += assigned.back().second;
+    if (assignment.isAppended)
+      assigned.back().second = values.front();
   }
   const bool isCommand = !isExport && first < command.size();
   if (isExport || isCommand)
@@ -151,14 +159,17 @@ void Script::expand(bool isQuoted) {
     isOpen = true;
     return;
   }
+  // `A=$B` is one word too.
+  const bool isAssigned =
+      array.empty() && words.empty() && assignmentOf(current).length > 0;
   llvm::SmallVector<std::string> parts;
   for (const std::string &value : values) {
-    if (isQuoted) {
+    if (isQuoted || isAssigned) {
       parts.push_back(value);
       continue;
     }
     llvm::SmallVector<StringRef> split;
-    StringRef(value).split(split, ' ', -1, /*KeepEmpty=*/false);
+    llvm::SplitString(value, split, " \t\r\n");
     for (StringRef part : split)
       parts.push_back(part.str());
   }
@@ -174,9 +185,20 @@ void Script::expand(bool isQuoted) {
   }
 }
 
+/// A backslash at the end of a line, and the end of the line.
+bool Script::skipContinuation() {
+  const size_t length = peek(1) == '\r' ? 3 : 2;
+  if (peek() != '\\' || peek(length - 1) != '\n')
+    return false;
+  at += length;
+  ++line;
+  return true;
+}
+
 std::string Script::readQuoted(char quote) {
   const int64_t begin = line;
-  ++at;
+  const size_t first = ++at;
+  const bool wasOpen = isOpen;
   isOpen = true;
   while (!isAtEnd() && peek() != quote) {
     if (quote == '"' && peek() == '$' &&
@@ -184,8 +206,9 @@ std::string Script::readQuoted(char quote) {
       expand(/*isQuoted=*/true);
       continue;
     }
-    if (quote == '"' && peek() == '\\' &&
-        StringRef("\"\\$`\n").contains(peek(1)))
+    if (quote == '"' && skipContinuation())
+      continue;
+    if (quote == '"' && peek() == '\\' && StringRef("\"\\$`").contains(peek(1)))
       ++at;
     if (peek() == '\n')
       ++line;
@@ -194,6 +217,10 @@ std::string Script::readQuoted(char quote) {
   if (isAtEnd())
     return "line " + std::to_string(begin) + " has a " + std::string(1, quote) +
            " without a second one";
+  // An array without elements is no word.
+  const StringRef inside = text.slice(first, at);
+  if (inside.starts_with("${") && inside.ends_with("[@]}") && current.empty())
+    isOpen = wasOpen;
   ++at;
   return "";
 }
@@ -237,12 +264,9 @@ void Script::skipRedirection() {
 }
 
 void Script::step() {
-  const char c = peek();
-  if (c == '\\' && (peek(1) == '\n' || (peek(1) == '\r' && peek(2) == '\n'))) {
-    at += peek(1) == '\r' ? 3 : 2;
-    ++line;
+  if (skipContinuation())
     return;
-  }
+  const char c = peek();
   if (c == '\\' && peek(1) != '\0') {
     append(peek(1));
     at += 2;

@@ -3,7 +3,7 @@
 
 #include "planning/chain/PlanWalk.h"
 
-#include <cmath>
+#include "schedule/search/Random.h"
 
 using namespace rondo;
 
@@ -58,27 +58,31 @@ void PlanWalk::descend(CostedPlan &best, const std::function<bool()> &isOver) {
 
 void PlanWalk::anneal(CostedPlan &best,
                       const std::function<double()> &progress) {
-  // The fraction of the cost by which a plan may be worse, at the beginning and
-  // the end.
-  constexpr double hot = 0.03, cold = 0.0005;
+  // The fraction of the cost by which a plan may be worse, at the beginning. It
+  // falls in `coolings` steps to 0.0005. No library computes it, since plans
+  // are the same on all machines.
+  constexpr double hot = 0.03, coolingFactor = 0.938029;
+  constexpr int32_t coolings = 64;
   CostedPlan at = best;
   double temperature = hot;
+  int32_t cooled = 0;
   for (int64_t step = 0;; ++step) {
     if (step % 64 == 0) {
       const double part = progress();
       if (part >= 1)
         return;
-      temperature = hot * std::pow(cold / hot, part);
+      for (; cooled < coolings * part; ++cooled)
+        temperature *= coolingFactor;
     }
     PlanMove move;
     if (!changes.draw(at.plan, random, move))
       continue;
-    const double chance = (static_cast<double>(random() >> 11) + 1) * 0x1p-53;
+    const double drawn = Random::exponentialOf(random());
     // While the plan exceeds memory, accepts only improvements.
     int64_t most = at.cost - 1;
     if (at.cost < overMemory)
       most = static_cast<int64_t>(static_cast<double>(at.cost) *
-                                  (1 - temperature * std::log(chance)));
+                                  (1 + temperature * drawn));
     changed = at.plan;
     move.apply(changed);
     const int64_t now = cost(changed, most);

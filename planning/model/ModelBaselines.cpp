@@ -4,6 +4,7 @@
 #include "planning/model/ModelBaselines.h"
 
 #include "planning/RunLimits.h"
+#include "planning/model/ModelPlans.h"
 
 #include <algorithm>
 

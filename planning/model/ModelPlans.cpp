@@ -1,9 +1,10 @@
 //===- ModelPlans.cpp - Plans of a model from plans of chains -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "planning/model/ModelPlans.h"
+
 #include "planning/chain/ChainCosts.h"
 #include "planning/chain/StartPlans.h"
-#include "planning/model/ModelPlanner.h"
 #include "schedule/families/Placement.h"
 #include "schedule/model/Problem.h"
 #include "schedule/partition/Partition.h"

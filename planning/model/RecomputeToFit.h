@@ -4,9 +4,11 @@
 #ifndef RONDO_PLANNING_MODEL_RECOMPUTETOFIT_H
 #define RONDO_PLANNING_MODEL_RECOMPUTETOFIT_H
 
-#include "planning/model/ModelPlanner.h"
+#include "planning/model/ModelPlans.h"
+#include "planning/model/PlanTrial.h"
 
 #include <optional>
+#include <vector>
 
 namespace rondo {
 

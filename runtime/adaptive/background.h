@@ -6,7 +6,8 @@
 
 #include "runtime/adaptive/background_thread.h"
 #include "runtime/adaptive/estimator.h"
-#include "runtime/adaptive/program_values.h"
+#include "runtime/adaptive/found_program.h"
+#include "runtime/adaptive/schedule_search.h"
 
 #include <memory>
 #include <optional>

@@ -13,7 +13,7 @@
 #ifndef RONDO_RUNTIME_ADAPTIVE_BATCH_PROGRAMS_H
 #define RONDO_RUNTIME_ADAPTIVE_BATCH_PROGRAMS_H
 
-#include "runtime/adaptive/program_values.h"
+#include "runtime/adaptive/found_program.h"
 #include "runtime/data/documents.h"
 
 #include <atomic>

@@ -16,11 +16,6 @@ namespace rondo::runtime {
 /// The lengths of the documents of each micro-batch.
 using DocumentLengths = std::vector<std::vector<int32_t>>;
 
-/// The limits of a program that draws documents; null: it draws none.
-inline const BatchLimitsDesc *limitsOf(const ProgramDesc &program) {
-  return program.uneven ? program.uneven->limits : nullptr;
-}
-
 /// The tables of the micro-batches of one batch, in place of those of the
 /// largest one that a program was compiled for.
 class BatchTables {

@@ -4,6 +4,7 @@
 #ifndef RONDO_RUNTIME_ADAPTIVE_ESTIMATOR_H
 #define RONDO_RUNTIME_ADAPTIVE_ESTIMATOR_H
 
+#include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/program_values.h"
 #include "runtime/transport/links.h"
 

@@ -1,8 +1,9 @@
 //===- found_program.cpp - Programs that the search has found -------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/adaptive/program_values.h"
+#include "runtime/adaptive/found_program.h"
 
+#include "runtime/adaptive/program_values.h"
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
 #include "runtime/execution/actions.h"

@@ -17,6 +17,19 @@
 
 using namespace rondo::runtime;
 
+/// As shm_open() does, which before glibc 2.34 is in a library that programs do
+/// not link.
+static std::string pathOf(const std::string &name) { return "/dev/shm" + name; }
+static int openObject(const std::string &name, int flags) {
+  // The name of another process stays in the folder.
+  if (name.rfind('/') != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  return open(pathOf(name).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags,
+              0600);
+}
+
 /// 128 random bits: no other process can guess the name or take it before.
 static std::string randomName() {
   uint64_t number[2] = {};
@@ -32,14 +45,13 @@ static std::string randomName() {
 
 [[noreturn]] static void failOn(const std::string &name, const char *what,
                                 const std::string &why) {
-  throw Error(std::string(what) + " the shared memory '/dev/shm" + name +
+  throw Error(std::string(what) + " the shared memory '" + pathOf(name) +
                   "': " + why,
               Exit::Failure);
 }
 
 SharedMemory::SharedMemory(size_t bytes) : ownName(randomName()), bytes(bytes) {
-  const int descriptor =
-      shm_open(ownName.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const int descriptor = openObject(ownName, O_CREAT | O_EXCL);
   if (descriptor < 0)
     failOn(ownName, "cannot make", std::strerror(errno));
   // Without memory for it, the first write would be a SIGBUS.
@@ -55,7 +67,7 @@ SharedMemory::SharedMemory(size_t bytes) : ownName(randomName()), bytes(bytes) {
 
 SharedMemory::SharedMemory(const std::string &name, size_t bytes)
     : ownName(name), bytes(bytes) {
-  const int descriptor = shm_open(name.c_str(), O_RDWR | O_CLOEXEC, 0);
+  const int descriptor = openObject(name, 0);
   if (descriptor < 0)
     failOn(name, "cannot open", std::strerror(errno));
   struct stat status = {};
@@ -87,6 +99,6 @@ SharedMemory::~SharedMemory() {
 
 void SharedMemory::removeName() {
   if (isNamed)
-    shm_unlink(ownName.c_str());
+    unlink(pathOf(ownName).c_str());
   isNamed = false;
 }

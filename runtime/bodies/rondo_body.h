@@ -116,7 +116,7 @@ typedef struct rondo_saved {
 
 /* Bytes of a layer's buffers; its declaration must state the same. Weights are
  * the same for any number of samples; the others are for layer->batch of them.
- * Of a body that takes documents, the others are in proportion to
+ * If the body takes documents, the others are in proportion to
  * layer->tokens. */
 typedef struct rondo_sizes {
   /* fp32, without copies in other types. */

@@ -179,7 +179,10 @@ void TokenFile::readHeader(int64_t bytes) {
   constexpr int32_t magic16 = 20240520, magic32 = 20240801;
   count = bytes;
   int32_t header[3] = {};
-  if (readAt(file, header, sizeof header, 0) != sizeof header ||
+  const int64_t found = readAt(file, header, sizeof header, 0);
+  if (found < 0)
+    fail(std::string(": ") + std::strerror(errno));
+  if (found != sizeof header ||
       (header[0] != magic16 && header[0] != magic32)) {
     // Tokens without a header would be trained on as text.
     if (std::filesystem::path(path).extension() == ".bin")

@@ -3,7 +3,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
-#include "runtime/device/device.h"
+#include "runtime/device/host_arena.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,11 +29,9 @@ void Device::writeTime(int64_t *to) { *to = nowNs(); }
 
 namespace {
 
-/// An arena of 0 bytes has a null address, which memcpy() and memset() must not
-/// get.
-class CpuArena : public Arena {
+class CpuArena : public HostArena {
 public:
-  explicit CpuArena(int64_t bytes) : size(bytes) {
+  explicit CpuArena(int64_t bytes) : HostArena(bytes) {
     if (bytes == 0)
       return;
     memory = static_cast<char *>(
@@ -45,25 +43,6 @@ public:
     std::memset(memory, 0, static_cast<size_t>(bytes));
   }
   ~CpuArena() override { std::free(memory); }
-
-  char *base() const override { return memory; }
-  int64_t bytes() const override { return size; }
-  void read(void *host, const void *device, int64_t bytes) const override {
-    if (bytes > 0)
-      std::memcpy(host, device, static_cast<size_t>(bytes));
-  }
-  void write(void *device, const void *host, int64_t bytes) override {
-    if (bytes > 0)
-      std::memcpy(device, host, static_cast<size_t>(bytes));
-  }
-  void fill(void *device, uint8_t byte, int64_t bytes) override {
-    if (bytes > 0)
-      std::memset(device, byte, static_cast<size_t>(bytes));
-  }
-
-private:
-  char *memory = nullptr;
-  int64_t size;
 };
 
 class CpuDevice : public Device {

@@ -5,12 +5,24 @@
 
 #include "runtime/base/error.h"
 
+#include <algorithm>
+
 using namespace rondo;
 using namespace rondo::runtime;
 
+bool rondo::runtime::ordersCopies(const ProgramDesc &program) {
+  auto hasTurn = [](const CopyDesc &copy) { return copy.turn >= 0; };
+  return program.copies &&
+         std::any_of(program.copies, program.copies + program.numRanks,
+                     [&](const RankCopiesDesc &rank) {
+                       return std::any_of(
+                           rank.copies, rank.copies + rank.numCopies, hasTurn);
+                     });
+}
+
 Copies::Copies(const RankContext &context, const Messages &messages,
                HostLinks *links)
-    : context(context) {
+    : context(context), hasOrder(ordersCopies(context.program)) {
   // A rank without copies counts the turns of those that share its link.
   if (!context.program.copies ||
       (context.program.copies[context.rank].numCopies == 0 && !links))

@@ -17,6 +17,10 @@ class Device;
 class HostLinks;
 class JsonWriter;
 
+/// Whether the program's schedule states the order of copies over a link that
+/// ranks share.
+bool ordersCopies(const ProgramDesc &program);
+
 /// A wait for a copy.
 struct CopyWait {
   /// `0LOAD3`, and what it waits for itself; empty: there is no wait.
@@ -53,6 +57,9 @@ public:
   virtual uint64_t progress() const = 0;
   /// The copy that the rank's thread waits for. Any thread.
   virtual CopyWait waitsFor() const = 0;
+  /// Throws what a copy on another thread has thrown: the rank's thread may be
+  /// waiting for something else. Any thread.
+  virtual void check() const {}
   /// Whether the program has the copy.
   virtual bool has(ActionKind kind, int64_t replica,
                    int64_t microbatch) const = 0;
@@ -108,10 +115,17 @@ public:
       runner->abort();
   }
   uint64_t progress() const { return runner ? runner->progress() : 0; }
+  /// A repeated recording would take no turns on links that ranks share.
+  bool mayReplay() const { return !hasOrder; }
   CopyWait waitsFor() const { return runner ? runner->waitsFor() : CopyWait(); }
+  void check() const {
+    if (runner)
+      runner->check();
+  }
 
 private:
   const RankContext context;
+  const bool hasOrder;
   std::unique_ptr<CopyRunner> runner;
 };
 

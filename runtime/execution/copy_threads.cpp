@@ -26,7 +26,9 @@ CopyThreads::CopyThreads(const RankContext &context, const Messages &messages,
     threads.emplace_back([this, lane] { work(lane); });
 }
 
-CopyThreads::~CopyThreads() {
+CopyThreads::~CopyThreads() { stopThreads(); }
+
+void CopyThreads::stopThreads() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     isStopping = true;
@@ -34,6 +36,7 @@ CopyThreads::~CopyThreads() {
   changed.notify_all();
   for (std::thread &thread : threads)
     thread.join();
+  threads.clear();
 }
 
 //===----------------------------------------------------------------------===//
@@ -66,13 +69,21 @@ bool CopyThreads::await(ActionKind kind, int64_t replica, int64_t microbatch) {
   if (node < 0 || list.nodes()[node].awaited.empty())
     return false;
   std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] {
+  blockRank(lock, [&] {
     waiting = openOf(node);
     return waiting < 0 || isAborted;
   });
+  return true;
+}
+
+void CopyThreads::blockRank(std::unique_lock<std::mutex> &lock,
+                            const std::function<bool()> &isReady) {
+  if (!isReady())
+    block(lock, isReady);
+  if (failure)
+    std::rethrow_exception(failure);
   if (isAborted)
     throw Aborted();
-  return true;
 }
 
 void CopyThreads::ended(ActionKind kind, int64_t replica, int64_t microbatch) {
@@ -112,14 +123,28 @@ void CopyThreads::work(size_t number) {
         return;
       entering[number] = copy;
       lock.unlock();
-      const bool hasRun = run(copy);
+      bool hasRun = false;
+      std::exception_ptr why;
+      try {
+        hasRun = run(number, copy);
+      } catch (...) {
+        why = std::current_exception();
+      }
       lock.lock();
       entering[number] = -1;
+      if (why) {
+        failure = why;
+        isAborted = true;
+        changed.notify_all();
+      }
       if (!hasRun)
         return;
       hasEnded[node] = true;
-      numEnded.fetch_add(1, std::memory_order_relaxed);
       changed.notify_all();
+      lock.unlock();
+      leave(copy);
+      numEnded.fetch_add(1, std::memory_order_relaxed);
+      lock.lock();
     }
     if (isStopping)
       return;
@@ -128,7 +153,7 @@ void CopyThreads::work(size_t number) {
   }
 }
 
-bool CopyThreads::run(int32_t number) {
+bool CopyThreads::run(size_t, int32_t number) {
   const CopyList::Copy &copy = list.copies()[number];
   const HostLinks::Copy turn = onLink(number);
   if (links && !links->enter(turn))
@@ -147,19 +172,19 @@ bool CopyThreads::run(int32_t number) {
     links->impose(turn, copy.bytes[0] + copy.bytes[1], beginNs);
   if (isTraced)
     times[number] = {beginNs, nowNs()};
-  if (links)
-    links->leave(turn);
   return true;
+}
+
+void CopyThreads::leave(int32_t number) {
+  if (links)
+    links->leave(onLink(number));
 }
 
 void CopyThreads::finish(std::vector<TraceEvent> &trace, int64_t iteration) {
   std::unique_lock<std::mutex> lock(mutex);
   isFinishing = true;
-  changed.wait(lock,
-               [&] { return numDone == list.lanes().size() || isAborted; });
+  blockRank(lock, [&] { return numDone == list.lanes().size() || isAborted; });
   isFinishing = false;
-  if (isAborted)
-    throw Aborted();
   for (size_t c = 0; isTraced && c < times.size(); ++c)
     trace.push_back(list.eventOf(list.copies()[c], iteration, times[c].startNs,
                                  times[c].endNs));
@@ -173,6 +198,12 @@ void CopyThreads::abort() {
   changed.notify_all();
   if (links)
     links->stop();
+}
+
+void CopyThreads::check() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (failure)
+    std::rethrow_exception(failure);
 }
 
 CopyWait CopyThreads::waitsFor() const {

@@ -215,9 +215,11 @@ CopyWait HostLinks::waitOf(const Copy &copy) const {
       std::to_string(executable.hostLinks[copy.rank].shared);
   const Order &order = orders[copy.rank];
   const size_t number = laneNumber(copy);
-  if (copy.turn >= 0 && lane->ended.value() != turnOf(copy)) {
-    const auto turn = static_cast<int32_t>(lane->ended.value() -
-                                           order.first[number % lanesOfLink]);
+  // Other processes advance it meanwhile.
+  const uint32_t ended = lane->ended.value();
+  if (copy.turn >= 0 && ended != turnOf(copy)) {
+    const auto turn =
+        static_cast<int32_t>(ended - order.first[number % lanesOfLink]);
     for (int32_t r = 0; r < order.program->numRanks; ++r)
       for (int32_t c = 0; c < order.program->copies[r].numCopies; ++c)
         if (const CopyDesc &other = order.program->copies[r].copies[c];
@@ -248,16 +250,9 @@ rondo::runtime::connectHostLinks(const Executable &executable,
                                  const World &world, bool areImposed) {
   if (!executable.hostLinks)
     return nullptr;
-  bool hasOrder = false;
-  for (int32_t p = 0; p < executable.numPrograms; ++p)
-    for (int32_t r = 0;
-         executable.programs[p].copies && r < executable.programs[p].numRanks;
-         ++r) {
-      const RankCopiesDesc &copies = executable.programs[p].copies[r];
-      hasOrder |=
-          std::any_of(copies.copies, copies.copies + copies.numCopies,
-                      [](const CopyDesc &copy) { return copy.turn >= 0; });
-    }
+  const bool hasOrder =
+      std::any_of(executable.programs,
+                  executable.programs + executable.numPrograms, ordersCopies);
   if (!hasOrder && !areImposed)
     return nullptr;
   return std::make_shared<HostLinks>(executable, world, areImposed);

@@ -65,7 +65,8 @@ RankStatus ProgramRun::statusOf(int32_t rank) const {
   status.progress = progressOf(rank) + transport.progress();
   status.text = "rank " + std::to_string(rank);
   if (const CopyWait copy = ranks[rank]->copiesToHost().waitsFor();
-      waiting.what == Waiting::For::Nothing && !copy.text.empty()) {
+      !copy.text.empty() &&
+      (copy.onRank >= 0 || waiting.what == Waiting::For::Nothing)) {
     status.waitsFor = copy.onRank;
     status.text += " waits for " + copy.text;
     return status;
@@ -278,6 +279,8 @@ void ProgramRun::iterate(Team &team, const Span &span,
       then();
   };
   watch.look = [&] {
+    for (int32_t r : held)
+      ranks[r]->copiesToHost().check();
     watchdog.look();
     if (look)
       look();

@@ -210,11 +210,15 @@ private:
   /// Calls the program's function, and waits for its sends.
   void act();
   void addReplica(int32_t replica);
-  void placeDocuments();
+  void listStarts();
   void makeCalls(LocalReplica &replica, SizedCalls &sized) const;
   SizedCalls &sizedOf(LocalReplica &replica, int64_t microbatch) const {
     return replica.sizes[sizeOf(program, microbatch)];
   }
+  /// Waits for what F or R reads. Returns the samples of its micro-batch; null:
+  /// no layer of the stage reads any.
+  char *awaitInputs(ActionKind kind, int64_t replica, int64_t microbatch,
+                    const std::vector<LocalTensor> &inputs, Action &action);
   /// Waits for what I and B read and write, and sets where it is.
   void beginInputGrad(int64_t replica, int64_t microbatch, Action &action);
   /// The arguments of I and of W of a layer, all but the weights.
@@ -228,7 +232,9 @@ private:
   void setTime(const LocalReplica &replica, LayerArgs &args,
                int64_t microbatch) const {
     if (const DocumentsDesc *documents = documentsOf(program, microbatch)) {
-      args.documentStarts = documentStarts[microbatch];
+      const int32_t *onDevice = replica.binding->control.starts;
+      args.documentStarts =
+          onDevice ? onDevice + firstStart[microbatch] : documents->starts;
       args.numDocuments = documents->count;
       args.lossScale = documents->lossShare;
     }
@@ -319,11 +325,11 @@ private:
   Span span;
   /// The tables of the program or of the pipeline that it emulates; null: none.
   const OverlapDesc *overlap = nullptr;
-  /// Indexed by micro-batch: the starts of its documents where the device reads
-  /// them.
-  std::vector<const int32_t *> documentStarts;
-  /// All of them, for State::documentStarts(); empty: they are there.
-  std::vector<int32_t> writtenStarts;
+  /// The starts of the documents of all micro-batches, for
+  /// ControlView::starts, and the place of the first of each micro-batch; empty
+  /// if the device reads the host's memory.
+  std::vector<int32_t> starts;
+  std::vector<int64_t> firstStart;
   /// Memory in which a reference moves weights back.
   std::unique_ptr<Arena> movedWeights;
   int64_t variant = 0;

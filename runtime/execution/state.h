@@ -176,11 +176,6 @@ public:
     return arena.base() + pool.offset + slot * pool.slotBytes;
   }
   Arena &arena(int32_t rank) { return *arenas[rank]; }
-  /// Memory of a device for the starts of all documents of an iteration,
-  /// outside of its arena; null: its tasks read them in the host's, or have
-  /// none. At one address for all programs and batches, since recorded
-  /// iterations read it.
-  Arena *documentStarts(int32_t rank) { return startsMemory[rank].get(); }
   Device &device(int32_t rank) { return *devices[rank]; }
   /// Copies between the host and a replica's buffers.
   void read(int32_t replica, void *host, const void *device,
@@ -264,8 +259,6 @@ private:
   /// have no content; they are zero again afterwards.
   void prepareDevices();
   bool prepare(const ReplicaBinding &replica, int64_t rowTokens = 0);
-  /// Null: no program needs it, or the device reads the host's memory.
-  std::unique_ptr<Arena> makeStartsMemory(Device &device) const;
   void moveTensors(int32_t replica, int64_t version);
 
   const Executable &exe;
@@ -277,8 +270,6 @@ private:
   /// Indexed by rank: its arena on the host; empty if no program copies.
   std::vector<std::unique_ptr<Arena>> hostArenas;
   bool poisoned = false;
-  /// Indexed by rank.
-  std::vector<std::unique_ptr<Arena>> startsMemory;
   /// Indexed by replica and place.
   std::vector<std::vector<std::unique_ptr<Arena>>> lateParts;
   /// Indexed by replica, null without keepLogits().

@@ -281,10 +281,7 @@ void State::checkEdges(const ProgramDesc &program) const {
 }
 
 void State::checkStages(const ProgramDesc &program) const {
-  int64_t microbatches = 0;
-  for (int32_t p = 0; p < exe.numPrograms; ++p)
-    microbatches =
-        std::max<int64_t>(microbatches, exe.programs[p].microbatches);
+  const int64_t microbatches = maxMicrobatches(exe);
   int32_t nextLayer = 0;
   for (int32_t s = 0; s < exe.numStages; ++s) {
     const StageDesc &stage = exe.stages[s];

@@ -30,6 +30,18 @@ inline int64_t partialsOf(const LayerDesc *layers, int64_t count) {
 /// Bytes of ControlHeader (runtime/optimizer/control.h).
 inline constexpr int64_t controlHeaderBytes = 64;
 
+/// The starts of documents in a control buffer of a device that cannot read
+/// the host's: numbers of 32 bits. A row of n tokens has at most n documents,
+/// and one start more than documents. 0: the stage takes samples.
+inline int64_t numStarts(const LayerDesc *layers, int64_t count,
+                         int64_t microbatches) {
+  int64_t tokens = 0;
+  for (int64_t l = 0; l < count; ++l)
+    if (layers[l].target != Target::Cpu && layers[l].rowTokens > tokens)
+      tokens = layers[l].rowTokens;
+  return tokens > 0 ? microbatches * (tokens + 1) : 0;
+}
+
 /// Bytes of a copy of the weights in the layer's dtype, of a layer or of a
 /// stage; 0: there is none.
 constexpr int64_t copyBytes(const LayerSizes &sizes) {
@@ -43,9 +55,9 @@ constexpr int64_t copyBytes(const LayerSizes &sizes) {
 /// what another begins with; otherwise that has the size of the input and the
 /// output. Control holds a header, partial norms (fp64) of each layer and, if a
 /// layer has a loss, one (fp32) for each of `microbatches`, the most of any
-/// program. `moments` is how many the optimizer keeps of each weight
-/// (kinds/Optimizers.h); a head tied to an embedding of the stage has none of
-/// its own (isTiedInStage), unless state is sharded.
+/// program, then numStarts() of them. `moments` is how many the optimizer keeps
+/// of each weight (kinds/Optimizers.h); a head tied to an embedding of the
+/// stage has none of its own (isTiedInStage), unless state is sharded.
 ///
 /// A replica that keeps all weights and one of several `momentShards` has a
 /// shard of each of the moments, and gradients as large as all shards, since
@@ -112,9 +124,11 @@ inline void stageBytes(const LayerDesc *layers, int numLayers,
   at(Buffer::OnHost) =
       alignedBytes(away.forInputGrad) + alignedBytes(away.forWeightGrad);
   const bool writesLoss = std::any_of(layers, layers + numLayers, hasLoss);
-  at(Buffer::Control) = controlHeaderBytes +
-                        alignedBytes(8 * partialsOf(layers, numLayers)) +
-                        alignedBytes(writesLoss ? 4 * microbatches : 0);
+  at(Buffer::Control) =
+      controlHeaderBytes + alignedBytes(8 * partialsOf(layers, numLayers)) +
+      alignedBytes(writesLoss ? 4 * microbatches : 0) +
+      alignedBytes(int64_t(sizeof(int32_t)) *
+                   numStarts(layers, numLayers, microbatches));
 }
 
 } // namespace rondo::runtime

@@ -38,15 +38,23 @@ struct ControlView {
   double *partials = nullptr;
   /// One entry per micro-batch; only in the stage that has the head.
   float *losses = nullptr;
+  /// The starts of the documents of all micro-batches; null if tasks read them
+  /// in the host's memory, or take samples.
+  int32_t *starts = nullptr;
 };
 
-inline ControlView controlView(char *buffer, int64_t numPartials) {
+/// `numLosses`: 0 in a stage without a head.
+inline ControlView controlView(char *buffer, int64_t numPartials,
+                               int64_t numLosses, bool hasStarts) {
   char *partials = buffer + controlHeaderBytes;
   ControlView view;
   view.header = reinterpret_cast<ControlHeader *>(buffer);
   view.partials = reinterpret_cast<double *>(partials);
   view.losses =
       reinterpret_cast<float *>(partials + alignedBytes(8 * numPartials));
+  if (hasStarts)
+    view.starts = reinterpret_cast<int32_t *>(
+        reinterpret_cast<char *>(view.losses) + alignedBytes(4 * numLosses));
   return view;
 }
 

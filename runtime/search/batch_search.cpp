@@ -1,5 +1,12 @@
 //===- batch_search.cpp - Programs for batches of documents ---------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The planner of programs that draw documents. Such a program names
+// `batchSearch` among its extras. runtime/adaptive/batch_background.cpp calls
+// the planner on a thread of its own while the ranks train, and
+// runtime/trainer/batches.cpp for references and evaluations.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/adaptive/batch_programs.h"
 #include "runtime/search/program_plan.h"

@@ -48,7 +48,7 @@ PlanFigures rondo::runtime::figuresOf(const LikeProgram &of) {
   return plan;
 }
 
-/// Room that programs with other micro-batches need for their data.
+/// Memory that programs with other micro-batches need for their data.
 static KeptBytes keptBytes(const LikeProgram &like, const PlanFigures &plan) {
   const Program &own = like.values.program;
   KeptBytes kept;
@@ -160,8 +160,6 @@ std::optional<Fault> rondo::runtime::placeLike(const LikeProgram &like,
                     like.values.program, ProgramSimulation()});
 }
 
-/// The computation of a program with its copies, gathers and reductions,
-/// without messages and steps.
 Schedule rondo::runtime::tasksOf(const Program &program) {
   Schedule tasks;
   for (int32_t r = 0; r < program.order.numRanks(); ++r) {

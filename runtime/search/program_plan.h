@@ -11,7 +11,7 @@
 
 #include "lowering/Lowering.h"
 #include "lowering/MemoryPlan.h"
-#include "runtime/adaptive/program_values.h"
+#include "runtime/adaptive/schedule_search.h"
 
 #include <optional>
 

@@ -1,5 +1,12 @@
 //===- schedule_search.cpp - Searches schedules during a run --------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The search of programs that were compiled with `--adapt search`. Such a
+// program names `scheduleSearch` among its extras;
+// runtime/adaptive/background.cpp calls it on a thread of its own while the
+// program trains.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/search/program_plan.h"
 

@@ -74,7 +74,7 @@ bool describe(Tensor *q, Tensor *k, Tensor *v, double dropout, int32_t isCausal,
               Tensor **mask, const double *scale, Attention &all) {
   const char *what = nullptr;
   for (const Tensor *tensor : {q, k, v})
-    if (tensor->dtype != int32_t(ScalarType::Float32) || tensor->numDims != 4 ||
+    if (!tensor->is(ScalarType::Float32) || tensor->numDims != 4 ||
         tensor->strides[3] != 1)
       what = "takes fp32 tensors of four dimensions, the last dense";
   if (!what && dropout != 0)

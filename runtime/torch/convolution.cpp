@@ -323,8 +323,7 @@ RONDO_VECTORISE void biasGrad(int64_t samples, int64_t channels, int64_t pixels,
 /// Null, or what convolutions do not have.
 const char *unsupported(const Tensor &input, const Tensor &weight,
                         int32_t transposed) {
-  if (input.dtype != int32_t(ScalarType::Float32) ||
-      weight.dtype != int32_t(ScalarType::Float32))
+  if (!input.is(ScalarType::Float32) || !weight.is(ScalarType::Float32))
     return "takes fp32 tensors";
   if (transposed)
     return "is not transposed";

@@ -28,8 +28,7 @@ const char *unsupported(const Tensor &q, const Tensor &k, const Tensor &v,
                         const double *scale) {
   for (const Tensor *tensor : {&q, &k, &v})
     if (tensor->numDims != 4 || tensor->dtype != q.dtype ||
-        (tensor->dtype != int32_t(ScalarType::Float32) &&
-         tensor->dtype != int32_t(ScalarType::BFloat16)))
+        (!tensor->is(ScalarType::Float32) && !tensor->is(ScalarType::BFloat16)))
       return "takes tensors of four dimensions, all in fp32 or in bf16";
   if (dropout != 0)
     return "has no dropout";
@@ -131,7 +130,7 @@ public:
   Tensor query() const { return partOf(all, 0, all.heads); }
   Tensor key() const { return partOf(all, all.keys, all.kvHeads); }
   Tensor value() const { return partOf(all, all.values, all.kvHeads); }
-  /// fp32 numbers in the memory of so many elements.
+  /// The number of fp32 numbers that fit the memory of `elements`.
   int64_t floatsFor(int64_t elements) const {
     return (elements * bytesOf(all.dtype) + 3) / 4;
   }

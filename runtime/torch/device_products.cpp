@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/torch/product_functions.h"
 #include "runtime/torch/target.h"
 
 #include <algorithm>
@@ -18,10 +19,6 @@
 namespace rondo::torch {
 
 namespace {
-
-bool isType(const Tensor &tensor, ScalarType type) {
-  return tensor.dtype == int32_t(type);
-}
 
 int64_t sampleStride(const Tensor &tensor) {
   return tensor.numDims == 3 && tensor.sizes[0] > 1 ? tensor.strides[0] : 0;
@@ -51,10 +48,9 @@ struct Operand {
 /// The fault of a product's types and sizes; null: there is none.
 const char *faultOf(const Tensor &out, const Tensor *addend, const Tensor &a,
                     const Tensor &b, double beta) {
-  const bool isKnown =
-      isType(a, ScalarType::Float32) || isType(a, ScalarType::BFloat16);
+  const bool isKnown = a.is(ScalarType::Float32) || a.is(ScalarType::BFloat16);
   if (!isKnown || b.dtype != a.dtype ||
-      (out.dtype != a.dtype && !isType(out, ScalarType::Float32)) ||
+      (out.dtype != a.dtype && !out.is(ScalarType::Float32)) ||
       (addend && addend->dtype != out.dtype))
     return "takes fp32, or bf16 with a result in bf16 or fp32, and adds what "
            "has the result's type";
@@ -66,7 +62,7 @@ const char *faultOf(const Tensor &out, const Tensor *addend, const Tensor &a,
   return nullptr;
 }
 
-/// out = alpha a b + beta addend.
+/// RONDO_PRODUCT_FUNCTIONS; beta is 0 or 1.
 int32_t product(Tensor *out, Tensor *addend, Tensor *a, Tensor *b, double beta,
                 double alpha) try {
   DeviceTarget *target = DeviceTarget::here();
@@ -125,31 +121,11 @@ int32_t product(Tensor *out, Tensor *addend, Tensor *a, Tensor *b, double beta,
 
 } // namespace
 
-extern "C" {
+RONDO_PRODUCT_FUNCTIONS(cuda)
 
-int32_t aoti_torch_cuda_mm_out(Tensor *out, Tensor *a, Tensor *b) {
+extern "C" int32_t aoti_torch_cuda_mm_dtype_out(Tensor *out, Tensor *a,
+                                                Tensor *b, int32_t) {
   return product(out, nullptr, a, b, 0, 1);
 }
-
-int32_t aoti_torch_cuda_mm_dtype_out(Tensor *out, Tensor *a, Tensor *b,
-                                     int32_t) {
-  return product(out, nullptr, a, b, 0, 1);
-}
-
-int32_t aoti_torch_cuda_bmm_out(Tensor *out, Tensor *a, Tensor *b) {
-  return product(out, nullptr, a, b, 0, 1);
-}
-
-int32_t aoti_torch_cuda_addmm_out(Tensor *out, Tensor *addend, Tensor *a,
-                                  Tensor *b, double beta, double alpha) {
-  return product(out, addend, a, b, beta, alpha);
-}
-
-int32_t aoti_torch_cuda_baddbmm_out(Tensor *out, Tensor *addend, Tensor *a,
-                                    Tensor *b, double beta, double alpha) {
-  return product(out, addend, a, b, beta, alpha);
-}
-
-} // extern "C"
 
 } // namespace rondo::torch

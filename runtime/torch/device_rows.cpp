@@ -1,5 +1,10 @@
 //===- device_rows.cpp - Sums into rows of graphs for GPUs ----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// index_put of PyTorch's C interface, which graphs for GPUs call for gradients
+// of embeddings.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/torch/target.h"
 
@@ -12,18 +17,13 @@ namespace rondo::torch {
 
 namespace {
 
-bool isType(const Tensor &tensor, ScalarType type) {
-  return tensor.dtype == int32_t(type);
-}
-
 /// Null, or what is not computed.
 const char *unsupported(const Tensor &out, const Tensor &self,
                         const Tensor &index, const Tensor &values) {
-  if (!isType(out, ScalarType::Float32) || !isType(self, ScalarType::Float32) ||
-      (!isType(values, ScalarType::Float32) &&
-       !isType(values, ScalarType::BFloat16)))
+  if (!out.is(ScalarType::Float32) || !self.is(ScalarType::Float32) ||
+      (!values.is(ScalarType::Float32) && !values.is(ScalarType::BFloat16)))
     return "takes sums in fp32, and rows in fp32 or bf16";
-  if (!isType(index, ScalarType::Int32) && !isType(index, ScalarType::Int64))
+  if (!index.is(ScalarType::Int32) && !index.is(ScalarType::Int64))
     return "takes indices of int32 or int64";
   if (!isContiguous(out) || out.numDims < 1 || out.sizes[0] == 0 ||
       values.count() != index.count() * (out.count() / out.sizes[0]))
@@ -58,7 +58,7 @@ void addRows(const Tensor &out, const Tensor &index, const Tensor &values) {
   sums.indices = indices.data();
   sums.sums = out.floats();
   std::optional<Scratch> narrow;
-  if (isType(index, ScalarType::Int64))
+  if (index.is(ScalarType::Int64))
     sums.narrow =
         reinterpret_cast<int32_t *>(narrow.emplace(sums.rows).floats());
   DeviceTarget::here()->addRows(sums);

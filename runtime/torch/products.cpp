@@ -1,7 +1,14 @@
 //===- products.cpp - Matrix products of compiled graphs ------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Functions of PyTorch's C interface for the CPU, which compiled graphs call.
+// Operands have type fp32 and any layout; device_products.cpp has those for
+// GPUs.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/bodies/linear.h"
+#include "runtime/torch/product_functions.h"
 #include "runtime/torch/views.h"
 
 #include <algorithm>
@@ -71,7 +78,7 @@ void fill(const Tensor &tensor, float scale, const Tensor &out) {
 
 bool areFloats(std::initializer_list<const Tensor *> tensors) {
   for (const Tensor *tensor : tensors)
-    if (tensor->dtype != int32_t(ScalarType::Float32)) {
+    if (!tensor->is(ScalarType::Float32)) {
       fail("a matrix product of type " + std::to_string(tensor->dtype) +
            ", not fp32");
       return false;
@@ -79,8 +86,7 @@ bool areFloats(std::initializer_list<const Tensor *> tensors) {
   return true;
 }
 
-/// out = alpha a b + beta addend; null: nothing is added. All have two
-/// dimensions, or three with as many samples.
+/// RONDO_PRODUCT_FUNCTIONS: of fp32, in any layout.
 int32_t product(Tensor *out, Tensor *addend, Tensor *a, Tensor *b, double beta,
                 double alpha) {
   if (!areFloats({out, a, b}) || (addend && !areFloats({addend})))
@@ -132,11 +138,10 @@ Tensor *makeGrouped(int32_t numDims, const int64_t *sizes) {
 /// Null, or what grouped products do not have.
 const char *unsupported(const Tensor &a, const Tensor &b, const Tensor *ends,
                         bool hasBias) {
-  if (a.dtype != int32_t(ScalarType::Float32) ||
-      b.dtype != int32_t(ScalarType::Float32))
+  if (!a.is(ScalarType::Float32) || !b.is(ScalarType::Float32))
     return "takes fp32 tensors";
-  if (!ends || ends->dtype != int32_t(ScalarType::Int32) || a.numDims > 3 ||
-      b.numDims > 3 || a.numDims + b.numDims == 6)
+  if (!ends || !ends->is(ScalarType::Int32) || a.numDims > 3 || b.numDims > 3 ||
+      a.numDims + b.numDims == 6)
     return "takes the ends of its groups, in int32, and at most one tensor of "
            "three dimensions";
   return hasBias ? "has no bias" : nullptr;
@@ -212,24 +217,8 @@ int32_t aoti_torch_cpu__grouped_mm(Tensor *a, Tensor *b, Tensor **ends,
   return failMemory("a product of groups");
 }
 
-int32_t aoti_torch_cpu_mm_out(Tensor *out, Tensor *a, Tensor *b) {
-  return product(out, nullptr, a, b, 0, 1);
-}
-
-int32_t aoti_torch_cpu_bmm_out(Tensor *out, Tensor *a, Tensor *b) {
-  return product(out, nullptr, a, b, 0, 1);
-}
-
-int32_t aoti_torch_cpu_addmm_out(Tensor *out, Tensor *addend, Tensor *a,
-                                 Tensor *b, double beta, double alpha) {
-  return product(out, addend, a, b, beta, alpha);
-}
-
-int32_t aoti_torch_cpu_baddbmm_out(Tensor *out, Tensor *addend, Tensor *a,
-                                   Tensor *b, double beta, double alpha) {
-  return product(out, addend, a, b, beta, alpha);
-}
-
 } // extern "C"
+
+RONDO_PRODUCT_FUNCTIONS(cpu)
 
 } // namespace rondo::torch

@@ -1,7 +1,7 @@
 //===- rondo_torch.h - Bodies made from PyTorch graphs ----------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// rondo.torch compiles F, I and W of a module to three graphs with the C
+// rondo.torch compiles F, I, W and perhaps B of a module to graphs with the C
 // interface of PyTorch's ahead-of-time compiler, and writes tables that say
 // where each graph finds its inputs and where each of its allocations lies.
 // runTask() runs a graph by these tables, without PyTorch and without an
@@ -192,7 +192,7 @@ const char *runTaskOnDevice(const Task &task, const rondo_layer &layer,
 /// Another graph of a library, for a program that probes it.
 struct Probed {
   const char *body;
-  /// "F", "I" or "W".
+  /// "F", "I", "W" or "B".
   const char *kind;
   const Task *task;
 };

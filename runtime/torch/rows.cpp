@@ -1,5 +1,11 @@
 //===- rows.cpp - Operations of compiled graphs along one dimension -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums, sorts, bins and the largest elements along a dimension: functions of
+// PyTorch's C interface for the CPU, which compiled graphs call. Each returns
+// 0, or 1 with lastFault().
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/torch/tensor.h"
 
@@ -166,7 +172,7 @@ int32_t aoti_torch_cpu_histc(Tensor *tensor, int64_t bins, double least,
   Rows rows;
   if (!Rows::of(*tensor, 0, "histc", rows))
     return 1;
-  if (tensor->dtype != int32_t(ScalarType::Float32) || !(least < most))
+  if (!tensor->is(ScalarType::Float32) || !(least < most))
     return fail("histc takes fp32, and a least value below the largest");
   const int64_t stride = 1;
   *result = allocate(tensor->dtype, 1, &bins, &stride);
@@ -192,7 +198,7 @@ int32_t aoti_torch_cpu_topk(Tensor *tensor, int64_t count, int64_t dim,
   Rows rows;
   if (!Rows::of(*tensor, dim, "topk", rows))
     return 1;
-  if (tensor->dtype != int32_t(ScalarType::Float32) || count > rows.along)
+  if (!tensor->is(ScalarType::Float32) || count > rows.along)
     return fail("topk takes fp32, and at most as many as there are");
   *values = makeLike(*tensor, ScalarType::Float32, dim, count);
   *indices = makeLike(*tensor, ScalarType::Int64, dim, count);

@@ -1,5 +1,10 @@
 //===- run_task.cpp - Runs a compiled graph as a task ---------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// runTask() of rondo_torch.h, which the bodies of exported layers call. Tasks
+// on GPUs take the same way, with the target of cuda/target.cpp.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/torch/random_key.h"
 #include "runtime/torch/target.h"

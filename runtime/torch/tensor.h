@@ -1,5 +1,11 @@
 //===- tensor.h - Tensors of compiled graphs --------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tensors that compiled graphs handle, and the allocations that they make.
+// A graph runs on one thread, so what belongs to the graph under way is found
+// by thread.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef RONDO_RUNTIME_TORCH_TENSOR_H
 #define RONDO_RUNTIME_TORCH_TENSOR_H
@@ -41,6 +47,7 @@ struct Tensor {
   /// The allocation that it lies in; -1: memory of the caller.
   int32_t allocation;
 
+  bool is(ScalarType type) const { return dtype == int32_t(type); }
   char *data() const { return storage + offset * bytesOf(dtype); }
   float *floats() const { return reinterpret_cast<float *>(data()); }
   int64_t count() const;

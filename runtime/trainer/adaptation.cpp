@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/adaptive/background.h"
-#include "runtime/adaptive/program_values.h"
+#include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/tuner.h"
 #include "runtime/base/json.h"
 #include "runtime/launch/store.h"

@@ -117,13 +117,6 @@ void BatchCandidates::begin(int64_t next) {
 
 std::unique_ptr<BatchRun> BatchCandidates::take(int64_t &waitNs) {
   const int64_t beginNs = nowNs();
-  {
-    // A further candidate of the batch before may have failed since. Process 0
-    // may wait until this process receives again or leaves.
-    std::lock_guard<std::mutex> lock(thread.mutex);
-    if (failure)
-      std::rethrow_exception(failure);
-  }
   int64_t number = planner ? planner->take().number : 0;
   waitNs = nowNs() - beginNs;
   if (!world.isAlone())
@@ -164,10 +157,26 @@ void BatchCandidates::receive(int64_t of) {
     const std::string text = exchange(world, of, number, "");
     if (text.empty())
       return;
-    auto next = std::make_unique<BatchRun>();
-    read(text, exe, next->planned);
-    add(of, std::move(next));
+    // Process 0 waits until all have received a candidate. So this process goes
+    // on to receive them even if it cannot use one.
+    try {
+      auto next = std::make_unique<BatchRun>();
+      read(text, exe, next->planned);
+      add(of, std::move(next));
+    } catch (...) {
+      fail();
+    }
   }
+}
+
+void BatchCandidates::fail() {
+  {
+    std::lock_guard<std::mutex> lock(thread.mutex);
+    // Later ones may follow from the first.
+    if (!failure)
+      failure = std::current_exception();
+  }
+  thread.changed.notify_all();
 }
 
 void BatchCandidates::receive() {
@@ -184,10 +193,7 @@ void BatchCandidates::receive() {
     try {
       receive(of);
     } catch (...) {
-      lock.lock();
-      failure = std::current_exception();
-      lock.unlock();
-      thread.changed.notify_all();
+      fail();
       return;
     }
   }

@@ -49,6 +49,8 @@ private:
 
   void receive();
   void receive(int64_t of);
+  /// Keeps the current exception for take().
+  void fail();
   void add(int64_t of, std::unique_ptr<BatchRun> next);
 
   const Executable &exe;

@@ -256,6 +256,13 @@ public:
 
   /// Makes every rank that waits, or will wait, throw Aborted. Thread-safe.
   virtual void abort() = 0;
+  /// Waits for something that is not the transport's, by the rank's thread in
+  /// its iteration. Ranks that enqueue by turns go on meanwhile. `wait` may not
+  /// throw.
+  virtual void letOthersWork(int32_t /*rank*/,
+                             const std::function<void()> &wait) {
+    wait();
+  }
   /// The current wait of a rank. Thread-safe.
   virtual Waiting waiting(int32_t rank) const = 0;
   /// For tests: a bit of the next message that the rank sends changes on its

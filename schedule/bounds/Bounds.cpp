@@ -34,15 +34,17 @@ struct Limits {
 
 static Bound bestWithin(const Problem &problem, const Limits &limits) {
   // Arguments about memory assume that bytes return by I, W and B alone, except
-  // C1. Every bound without caps holds: copies only add work.
+  // C1 and LB8. All bounds hold with the bytes that copies cannot free.
   if (problem.hostMemory.hasCopies()) {
-    const Bound free = bestWithin(withoutCaps(problem), limits);
-    const BoundArgument copied = copiedBytes();
-    if (copied.cost > limits.maxCost || copied.name == limits.without ||
-        problem.isUneven())
-      return free;
-    const int64_t ns = copied.compute(problem, limits.ceiling, limits.effort);
-    return ns > free.ns ? Bound{ns, copied.name} : free;
+    Bound best = bestWithin(withLeastBytes(problem), limits);
+    for (const BoundArgument &argument : {copiedBytes(), pricedPaths()})
+      if (argument.cost <= limits.maxCost && argument.name != limits.without &&
+          best.ns < limits.ceiling)
+        if (const int64_t ns =
+                argument.compute(problem, limits.ceiling, limits.effort);
+            ns > best.ns)
+          best = {ns, argument.name};
+    return best;
   }
   const int64_t tasks = problem.numTasks();
   Bound best;

@@ -63,8 +63,8 @@ struct BoundArgument {
 const std::vector<BoundArgument> &boundArguments();
 
 /// The best argument of BoundCost::Stages. O(stages). This function and the
-/// next two skip the argument that is named `without`, and use no caps if any
-/// stage may copy to its host.
+/// next two skip the argument that is named `without`. If any stage may copy to
+/// its host, arguments that do not know copies use withLeastBytes().
 Bound roughBound(const Problem &problem, std::string_view without = {});
 /// The best bound up to BoundCost::Tasks. O(tasks). Beyond `maxDetailedTasks`
 /// LB3 is 0, and LB4 uses only idle times and held bytes.

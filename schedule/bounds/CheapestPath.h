@@ -18,6 +18,12 @@
 // least c_i(x) + m_i+1(x), which is linear between two points, at both of which
 // it is m_i or more. And since m_i increases, so does starting later.
 //
+// If micro-batches may be copied, each set of stages that are copied has a
+// chain of its own. SAVE of a stage follows its F like W its I, and LOAD runs
+// before the start of I or W: the least cost of LOAD until x is at least linear
+// between two points as well. SAVE and LOAD cost the time of their lanes, and
+// less memory. LOAD before SAVE ends would only cost more memory.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef RONDO_SCHEDULE_BOUNDS_CHEAPESTPATH_H
@@ -29,9 +35,13 @@
 
 namespace rondo {
 
-/// Starts of the operations, then of the leaves, each counted from its earliest
-/// start.
+/// Starts of the operations, then of the leaves, then of SAVE and LOAD of each
+/// copy (NaN if it is not copied), each counted from its earliest start.
 using PathStarts = std::vector<double>;
+
+/// [resource of the rank][piece between two knots]: per ns of compute time and
+/// lanes, and per byte and ns of memory.
+using RankPrices = std::vector<std::vector<double>>;
 
 class CheapestPath {
 public:
@@ -40,62 +50,97 @@ public:
   CheapestPath(const RankPath &path, int64_t objective,
                std::vector<double> knots);
 
-  /// The least cost of any path. Prices are [piece between two knots]: per ns
-  /// of the rank's time, and per byte and ns of its memory.
-  double leastCost(const std::vector<double> &timePrices,
-                   const std::vector<double> &memoryPrices);
+  /// The least cost of any path.
+  double leastCost(const RankPrices &prices);
   /// Divides the time into `parts` equal parts. Returns the cheapest path that
   /// starts in each part in which one can start, at the prices of the last
   /// leastCost().
   std::vector<PathStarts> cheapPaths(size_t parts) const;
-  /// The resources that a path uses between each two knots: ns of the rank's
-  /// time for each piece, then bytes times ns of its memory for each.
+  /// [resource of the rank, piece between two knots]: what a path uses, in ns
+  /// or in bytes times ns.
   std::vector<double> useOf(const PathStarts &starts) const;
 
   size_t pieces() const { return knots.size() - 1; }
   double length(size_t piece) const { return knots[piece + 1] - knots[piece]; }
-  size_t size() const { return points.size(); }
-  size_t numOperations() const { return rows.size(); }
+  /// The work of leastCost(): points times operations of all chains.
+  size_t work() const { return points.size() * rows.size() * chains.size(); }
   /// The largest rounding error of leastCost(), for prices at which all time
   /// and memory of the rank cost 1 together.
   double roundingError() const;
 
 private:
   using Operation = RankPath::Operation;
-  /// One operation.
+  /// [point]: the least cost of an operation and those after it if it starts
+  /// there (`cost`), or there or later (`least`; of LOAD, there or earlier);
+  /// `best` is the start point of the latter.
+  struct Choices {
+    std::vector<double> cost, least;
+    std::vector<uint32_t> best;
+  };
+  /// The cheapest start outside of the points, and its cost (infinite if there
+  /// is none).
+  struct Outside {
+    double cost = 0, start = 0;
+  };
+  /// One operation. Its choices are those of the operation alone.
   struct Row {
     const Operation *operation;
-    /// Its latest start.
-    double latest;
+    /// Its earliest and latest start.
+    double earliest, latest;
     /// [piece], with one more entry: the first point at which the operation
     /// starts, or ends, in this piece or later.
     std::vector<uint32_t> starts, ends;
-    /// [point]: the least cost of this operation and those after it if it
-    /// starts there (`cost`), or there or later (`leastLater`); `best` is the
-    /// start point of the latter.
-    std::vector<double> cost, leastLater;
-    std::vector<uint32_t> best;
-    /// For W, which may start later than the last of `points`: the cheapest
-    /// such start, and its cost (infinite if there is none).
-    double startAfter = 0, costAfter = 0;
+    Choices choices;
+    /// W and SAVE may start after the last of `points`, LOAD before the first.
+    Outside outside;
+  };
+  /// The path with a set of copied stages.
+  struct Chain {
+    /// [copy].
+    std::vector<bool> isCopied;
+    /// [operation].
+    std::vector<Choices> choices;
+  };
+  /// W after a LOAD that it needs. If W starts after all points, LOAD runs at
+  /// its cheapest start at any time, which is a lower bound.
+  struct LateCopy {
+    Choices choices;
+    Outside load;
   };
 
   void setPoints();
-  double sumAt(const std::vector<double> &sum, const std::vector<double> &slope,
-               double time) const;
+  double sumAt(RankPath::Resource resource, double time) const;
   double costAt(const Operation &operation, double start) const;
-  void addSum(Row &row, bool isEnd, double timeFactor, double memoryFactor);
+  void addSum(Row &row, bool isEnd, double laneFactor, double memoryFactor,
+              double hostFactor);
   void setCosts(Row &row);
-  void setCostAfter(Row &leaf);
-  void setLater(Row &row);
+  Outside outsideOf(const Row &row, double from, double to) const;
+  void setLater(Choices &choices, double costAfter) const;
+  void setEarlier(Row &load) const;
+  void setLeaf(Row &leaf);
+  void setCopy(size_t copy);
+  void setChain(Chain &chain);
+  PathStarts startsOf(const Chain &chain, uint32_t at) const;
+  bool hasHostCap() const {
+    return path.capacities.size() > RankPath::HostMemory;
+  }
+  /// The row of SAVE of a copy; that of its LOAD comes next.
+  size_t saveRow(size_t copy) const {
+    return path.operations.size() + path.leaves.size() + 2 * copy;
+  }
+  /// The copy of a stage, by its place on the rank; -1 if there is none.
+  int32_t copyOf(size_t stage) const;
 
   const RankPath &path;
   const std::vector<double> knots;
-  /// The operations, then the leaves (W).
+  /// The operations, then the leaves (W), then SAVE and LOAD of each copy.
   std::vector<Row> rows;
+  std::vector<Chain> chains;
+  /// [copy]: only for late ones.
+  std::vector<LateCopy> late;
   std::vector<double> points;
-  /// Prices, and their sums up to each knot.
-  std::vector<double> timeSlope, timeSum, memorySlope, memorySum;
+  /// [resource]: prices, and their sums up to each knot.
+  std::vector<std::vector<double>> slopes, sums;
 };
 
 } // namespace rondo

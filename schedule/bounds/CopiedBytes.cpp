@@ -12,6 +12,7 @@
 #include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/HeldBytes.h"
 #include "schedule/bounds/Idle.h"
+#include "schedule/bounds/UnevenBounds.h"
 
 #include <algorithm>
 
@@ -20,23 +21,25 @@ using namespace rondo;
 static int64_t computeCopiedBytes(const Problem &problem, int64_t, int64_t) {
   if (!problem.hostMemory.hasCopies() || problem.numTasks() > maxDetailedTasks)
     return 0;
+  if (problem.isUneven())
+    return unevenMemory(problem.withoutCopies(), &problem);
   const std::optional<FlatProblem> flat =
                                        FlatProblem::of(problem.withoutCopies(),
                                                        BackwardCosts::Least),
-                                   uncapped =
-                                       FlatProblem::of(withoutCaps(problem),
+                                   least =
+                                       FlatProblem::of(withLeastBytes(problem),
                                                        BackwardCosts::Least);
-  if (!flat || !uncapped || !flat->offsetsAreExact || !flat->hasTightMemory ||
+  if (!flat || !least || !flat->offsetsAreExact || !flat->hasTightMemory ||
       problem.microbatches == 0)
     return 0;
-  Propagation propagation(*uncapped, true);
-  if (propagation.estimate(PartialState(*uncapped)).bound >= never)
+  Propagation propagation(*least, true);
+  if (propagation.estimate(PartialState(*least)).bound >= never)
     return 0;
   std::vector<int64_t> heads;
   for (int32_t s = 0; s < flat->stages; ++s)
     heads.push_back(propagation.heads(Task::F)[flat->at(s, 0)]);
-  const CopyAreas areas(problem, *flat, roundTripsOf(*flat), heads,
-                        problem.microbatches);
+  CopyAreas areas(problem);
+  areas.add(*flat, roundTripsOf(*flat), heads, problem.microbatches);
   return std::max(
       heldBytesBound(*flat, propagation, problem.microbatches, &areas),
       idleBound(*flat, propagation, problem.microbatches, &problem));

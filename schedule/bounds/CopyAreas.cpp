@@ -6,14 +6,58 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 using namespace rondo;
 
-Problem rondo::withoutCaps(const Problem &problem) {
-  Problem free = problem.withoutCopies();
-  std::fill(free.memoryCaps.begin(), free.memoryCaps.end(), noMemoryCap);
-  return free;
+Problem rondo::withLeastBytes(const Problem &problem) {
+  Problem least = problem.withoutCopies();
+  std::fill(least.memoryCaps.begin(), least.memoryCaps.end(), noMemoryCap);
+  const int64_t rows = least.unevenCosts.empty() ? 1 : least.microbatches;
+  for (int32_t s = 0; s < problem.numReplicas(); ++s)
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto costOf = [&](ActionKind kind) -> Cost & {
+        return least.unevenCosts.empty()
+                   ? least.cost(s, kind)
+                   : least.unevenCosts[(s * numCostColumns + costColumn(kind)) *
+                                           rows +
+                                       i];
+      };
+      Cost &forward = costOf(ActionKind::Forward),
+           &inputGrad = costOf(ActionKind::InputGrad),
+           &weightGrad = costOf(ActionKind::WeightGrad),
+           &fused = costOf(ActionKind::Backward);
+      const bool mayCopy = problem.hostMemory.mayCopy(s),
+                 isSimple =
+                     !problem.recomputes(s) && forward.releaseBytes == 0 &&
+                     inputGrad.acquireBytes == 0 &&
+                     weightGrad.acquireBytes == 0 && fused.acquireBytes == 0;
+      const int64_t all = forward.acquireBytes,
+                    copied =
+                        mayCopy
+                            ? problem.cost(s, ActionKind::Save, i).releaseBytes
+                            : 0,
+                    copiedAfter = mayCopy && *problem.hostMemory.loads[s] ==
+                                                 LoadBefore::WeightGrad
+                                      ? copied
+                                      : 0,
+                    held = isSimple ? std::max<int64_t>(0, all - copied) : 0,
+                    heldAfter = std::clamp<int64_t>(
+                        all - inputGrad.releaseBytes - copiedAfter, 0, held);
+      for (const ActionKind kind :
+           {ActionKind::Forward, ActionKind::Recompute, ActionKind::InputGrad,
+            ActionKind::WeightGrad, ActionKind::Backward})
+        costOf(kind).acquireBytes = costOf(kind).releaseBytes = 0;
+      forward.acquireBytes = held;
+      inputGrad.releaseBytes = held - heldAfter;
+      weightGrad.releaseBytes = heldAfter;
+      fused.releaseBytes = held;
+      const int32_t rank = problem.rankOf(s);
+      int64_t &cap = least.memoryCaps[rank];
+      if (held > 0 && problem.memoryCaps[rank] != noMemoryCap)
+        cap = std::max(cap == noMemoryCap ? 0 : cap,
+                       problem.memoryCaps[rank] - all + held);
+    }
+  return least;
 }
 
 CopySupply CopySupply::of(const Problem &problem, const FlatProblem &flat,
@@ -43,50 +87,40 @@ CopySupply CopySupply::of(const Problem &problem, const FlatProblem &flat,
   return supply;
 }
 
-CopyAreas::CopyAreas(const Problem &problem, const FlatProblem &flat,
-                     const std::vector<int64_t> &roundTrips,
-                     const std::vector<int64_t> &heads, int64_t microbatches)
-    : microbatches(microbatches), ranks(flat.ranks) {
-  for (int32_t r = 0; r < flat.ranks; ++r) {
-    Rank &rank = ranks[r];
-    rank.isHalf = problem.hostMemory.isHalf(r);
-    rank.hostCap = problem.hostMemory.cap(r);
-    int64_t firstNs = never, lastNs = never, leastSaveNs = never,
-            leastLoadNs = never;
-    for (const int32_t s : flat.stagesOf[r]) {
-      if (!problem.hostMemory.mayCopy(s))
-        continue;
-      const bool isLate =
-          *problem.hostMemory.loads[s] == LoadBefore::WeightGrad;
-      Stage stage;
-      stage.bytes = problem.cost(s, ActionKind::Save).releaseBytes;
-      stage.saveNs = problem.cost(s, ActionKind::Save).ns;
-      stage.loadNs = problem.cost(s, ActionKind::Load).ns;
-      const int64_t inputGradNs = flat.ns[Task::I][s];
-      stage.awayNs =
-          std::max<int64_t>(0, roundTrips[s] + (isLate ? inputGradNs : 0) -
-                                   stage.saveNs - stage.loadNs);
-      rank.applies &=
-          stage.bytes <= flat.takes[s] - (isLate ? flat.inputGradFrees[s] : 0);
-      if (stage.bytes > 0)
-        rank.stages.push_back(stage);
-      firstNs = std::min(firstNs, heads[s] + flat.ns[Task::F][s]);
-      lastNs = std::min(lastNs, isLate ? flat.ns[Task::W][s] : inputGradNs);
-      leastSaveNs = std::min(leastSaveNs, stage.saveNs);
-      leastLoadNs = std::min(leastLoadNs, stage.loadNs);
-    }
-    if (rank.stages.empty())
+void CopyAreas::add(int32_t rank, const Copy &copy, int64_t limit) {
+  ranks[rank].applies &= copy.bytes <= limit;
+  if (copy.bytes > 0)
+    ranks[rank].copies.push_back(copy);
+}
+
+void CopyAreas::add(const FlatProblem &flat,
+                    const std::vector<int64_t> &roundTrips,
+                    const std::vector<int64_t> &heads, int64_t microbatches) {
+  for (int32_t s = 0; s < flat.stages; ++s) {
+    if (!problem.hostMemory.mayCopy(s))
       continue;
-    rank.outsideSave = firstNs + leastLoadNs + lastNs;
-    rank.outsideLoad = firstNs + leastSaveNs + lastNs;
-    rank.outsideBoth = firstNs + lastNs;
+    const Cost &save = problem.cost(s, ActionKind::Save);
+    const bool isLate = *problem.hostMemory.loads[s] == LoadBefore::WeightGrad;
+    const int64_t inputGradNs = flat.ns[Task::I][s];
+    add(flat.rankOf[s],
+        {save.releaseBytes, save.ns, problem.cost(s, ActionKind::Load).ns,
+         roundTrips[s] + (isLate ? inputGradNs : 0),
+         heads[s] + flat.ns[Task::F][s],
+         isLate ? flat.ns[Task::W][s] : inputGradNs, microbatches},
+        flat.takes[s] - (isLate ? flat.inputGradFrees[s] : 0));
   }
 }
 
-int64_t CopyAreas::unitWith(int32_t rank, int64_t unit) const {
-  for (const Stage &stage : ranks[rank].stages)
-    unit = std::gcd(unit, stage.bytes);
-  return unit;
+int64_t CopyAreas::leastHorizon(double least, double cap, int32_t rank) const {
+  int64_t low = 0, high = int64_t(std::ceil(least));
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (double(middle) >= least - most(rank, middle) / cap * (1 + 1e-9))
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
 }
 
 /// The most area of copies whose costs are within a limit: a knapsack whose
@@ -96,57 +130,64 @@ double CopyAreas::within(const Rank &rank, double limit,
                          const Cost &costOf) const {
   if (limit <= 0)
     return 0;
-  std::vector<std::pair<double, double>> items; // cost, area
+  /// Cost and area of each, and their number.
+  struct Item {
+    double cost, area, count;
+  };
+  std::vector<Item> items;
   double free = 0;
-  for (const Stage &stage : rank.stages) {
-    const double cost = costOf(stage);
+  for (const Copy &copy : rank.copies) {
+    const double cost = costOf(copy), count = double(copy.count);
     if (cost <= 0)
-      free += double(microbatches) * stage.area();
+      free += count * copy.area();
     else
-      items.push_back({cost, stage.area()});
+      items.push_back({cost, copy.area(), count});
   }
   if (items.size() == 1)
-    return free +
-           std::min(double(microbatches), std::floor(limit / items[0].first)) *
-               items[0].second;
-  std::sort(items.begin(), items.end(), [](const auto &a, const auto &b) {
-    return a.second * b.first > b.second * a.first;
+    return free + std::min(items[0].count, std::floor(limit / items[0].cost)) *
+                      items[0].area;
+  std::sort(items.begin(), items.end(), [](const Item &a, const Item &b) {
+    return a.area * b.cost > b.area * a.cost;
   });
-  for (const auto &[cost, area] : items) {
-    const double copies = std::min(double(microbatches), limit / cost);
-    free += copies * area;
-    limit -= copies * cost;
+  for (const Item &item : items) {
+    const double copies = std::min(item.count, limit / item.cost);
+    free += copies * item.area;
+    limit -= copies * item.cost;
   }
   return free;
 }
 
+/// The most that copies of a rank can save within `horizon` ns from the rank's
+/// begin to its end, in bytes times ns.
 double CopyAreas::most(int32_t number, int64_t horizon) const {
   const Rank &rank = ranks[number];
-  if (rank.stages.empty())
+  if (rank.copies.empty())
     return 0;
-  const auto lane = [&](int64_t outside) { return double(horizon - outside); };
-  double area =
-      rank.isHalf
-          ? within(rank, lane(rank.outsideBoth),
-                   [](const Stage &stage) {
-                     return double(stage.saveNs + stage.loadNs);
-                   })
-          : std::min(
-                within(rank, lane(rank.outsideSave),
-                       [](const Stage &stage) { return double(stage.saveNs); }),
-                within(rank, lane(rank.outsideLoad), [](const Stage &stage) {
-                  return double(stage.loadNs);
-                }));
-  if (rank.hostCap == infinite)
-    return area;
+  int64_t firstNs = never, lastNs = never, saveNs = never, loadNs = never;
   // A copy that is away for a shorter time saves no more per byte on the host.
   double ratio = 0;
-  for (const Stage &stage : rank.stages)
-    if (stage.hostArea() > 0)
-      ratio = std::max(ratio, stage.area() / stage.hostArea());
-    else
-      return area;
-  return std::min(area,
-                  ratio * double(rank.hostCap) *
-                      double(std::max<int64_t>(0, horizon - rank.outsideBoth)));
+  for (const Copy &copy : rank.copies) {
+    firstNs = std::min(firstNs, copy.firstNs);
+    lastNs = std::min(lastNs, copy.lastNs);
+    saveNs = std::min(saveNs, copy.saveNs);
+    loadNs = std::min(loadNs, copy.loadNs);
+    if (copy.hostArea() > 0)
+      ratio = std::max(ratio, copy.area() / copy.hostArea());
+  }
+  const double both = double(horizon - firstNs - lastNs);
+  const double area =
+      problem.hostMemory.isHalf(number)
+          ? within(rank, both,
+                   [](const Copy &copy) {
+                     return double(copy.saveNs + copy.loadNs);
+                   })
+          : std::min(
+                within(rank, both - double(loadNs),
+                       [](const Copy &copy) { return double(copy.saveNs); }),
+                within(rank, both - double(saveNs),
+                       [](const Copy &copy) { return double(copy.loadNs); }));
+  const int64_t hostCap = problem.hostMemory.cap(number);
+  return hostCap == infinite
+             ? area
+             : std::min(area, ratio * double(hostCap) * std::max(0.0, both));
 }

@@ -32,54 +32,63 @@ struct CopySupply {
                            : firstNs + (needed + bytes - 1) / bytes * eachNs;
   }
   /// Counts SAVEs from the start, or LOADs before the end. `propagation` must
-  /// have estimated the empty state without caps.
+  /// have estimated the empty state of withLeastBytes().
   static CopySupply of(const Problem &problem, const FlatProblem &flat,
                        const Propagation &propagation, int32_t rank,
                        ActionKind copy);
 };
 
-/// The problem without copies and without caps, whose bounds hold with copies
-/// as well.
-Problem withoutCaps(const Problem &problem);
+/// A problem without copies whose bounds hold with copies as well. A stage
+/// takes what a micro-batch holds at least at all times, and caps shrink: when
+/// F of a micro-batch starts, that one holds all of its bytes.
+Problem withLeastBytes(const Problem &problem);
 
 class CopyAreas {
 public:
-  /// `roundTrips`: [stage], at least the path from the end of its F to the
-  /// start of its I. `heads`: [stage], the earliest start of its first F.
-  CopyAreas(const Problem &problem, const FlatProblem &flat,
-            const std::vector<int64_t> &roundTrips,
-            const std::vector<int64_t> &heads, int64_t microbatches);
+  /// `count` micro-batches of a stage, each of which may be copied: the copy's
+  /// bytes and times, the time between F and the task that needs LOAD, the
+  /// earliest end of F from the rank's begin, and the time of the latter task.
+  struct Copy {
+    int64_t bytes, saveNs, loadNs, pathNs, firstNs, lastNs, count;
 
-  /// The most that copies of a rank can save within `horizon` ns from the
-  /// start of the schedule to the rank's end, in bytes times ns.
-  double most(int32_t rank, int64_t horizon) const;
-  /// The greatest common divisor of `unit` and the bytes of a rank's copies.
-  int64_t unitWith(int32_t rank, int64_t unit) const;
+    double area() const {
+      return double(bytes) *
+             double(std::max<int64_t>(0, pathNs - saveNs - loadNs));
+    }
+    double hostArea() const {
+      return double(bytes) * double(std::max(pathNs, saveNs + loadNs));
+    }
+  };
+
+  explicit CopyAreas(const Problem &problem)
+      : problem(problem), ranks(problem.numRanks()) {}
+  /// Adds the copies of all stages of a flat problem. `roundTrips`: [stage], at
+  /// least the path from the end of its F to the start of its I. `heads`:
+  /// [stage], the earliest start of its first F.
+  void add(const FlatProblem &flat, const std::vector<int64_t> &roundTrips,
+           const std::vector<int64_t> &heads, int64_t microbatches);
+  /// `limit`: what the stage holds when all of it is there.
+  void add(int32_t rank, const Copy &copy, int64_t limit);
+
+  /// The least time from the rank's begin to its end, if it is `least` without
+  /// copies and each ns of the cap's bytes counts.
+  int64_t leastHorizon(double least, double cap, int32_t rank) const;
   /// Whether the copies of a rank are within what its stages hold, so that the
   /// argument applies.
   bool applies(int32_t rank) const { return ranks[rank].applies; }
 
+  const Problem &problem;
+
 private:
-  struct Stage {
-    int64_t bytes = 0, saveNs = 0, loadNs = 0, awayNs = 0;
-    double area() const { return double(bytes) * double(awayNs); }
-    double hostArea() const {
-      return double(bytes) * double(awayNs + saveNs + loadNs);
-    }
-  };
   struct Rank {
-    bool applies = true, isHalf = false;
-    int64_t hostCap = infinite;
-    /// Time before the first SAVE can begin, and between its start and that of
-    /// the rank's end that no SAVE can use; the same for LOADs.
-    int64_t outsideSave = 0, outsideLoad = 0, outsideBoth = 0;
-    std::vector<Stage> stages;
+    bool applies = true;
+    std::vector<Copy> copies;
   };
 
+  double most(int32_t rank, int64_t horizon) const;
   template <typename Cost>
   double within(const Rank &rank, double limit, const Cost &costOf) const;
 
-  int64_t microbatches;
   std::vector<Rank> ranks;
 };
 

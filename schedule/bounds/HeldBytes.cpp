@@ -125,30 +125,17 @@ double areaOf(const FlatProblem &flat, const std::vector<int64_t> &roundTrip,
   return area;
 }
 
-/// The least horizon for which copies can save enough, if `least` is what is
-/// needed without copies.
-int64_t leastHorizon(double least, double cap, const CopyAreas &areas,
-                     int32_t rank) {
-  int64_t low = 0, high = int64_t(std::ceil(least));
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (double(middle) >= least - areas.most(rank, middle) / cap * (1 + 1e-9))
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
-}
-
-/// The greatest common divisor of the bytes of a rank's stages; 0 if a
-/// micro-batch never frees some of its bytes.
-int64_t unitOf(const FlatProblem &flat, int32_t rank) {
+/// The greatest common divisor of the bytes of a rank's stages and copies; 0 if
+/// a micro-batch never frees some of its bytes.
+int64_t unitOf(const FlatProblem &flat, int32_t rank, const Problem *copying) {
   int64_t unit = 0;
   for (int32_t s : flat.stagesOf[rank]) {
     const int64_t takes = flat.takes[s], early = flat.inputGradFrees[s];
     if (early + flat.weightGradFrees[s] != takes)
       return 0;
     unit = std::gcd(unit, std::gcd(takes, early));
+    if (copying && copying->hostMemory.mayCopy(s))
+      unit = std::gcd(unit, copying->cost(s, ActionKind::Save).releaseBytes);
   }
   return unit;
 }
@@ -157,13 +144,9 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
                     const std::vector<int64_t> &roundTrip, int32_t rank,
                     int64_t microbatches, const CopyAreas *areas) {
   const std::vector<int32_t> &stages = flat.stagesOf[rank];
-  int64_t cap = usableCap(flat, rank);
+  const int64_t cap = usableCap(flat, rank, areas ? &areas->problem : nullptr);
   if (cap == 0 || (areas && !areas->applies(rank)))
     return 0;
-  if (areas) {
-    const int64_t unit = areas->unitWith(rank, unitOf(flat, rank));
-    cap = flat.caps[rank] / unit * unit;
-  }
   // Earliest times, from the begin and from the end, at which micro-batches
   // that the flat problem leaves out can take or free bytes.
   int64_t lastHead = never, lastTail = never;
@@ -204,7 +187,7 @@ int64_t boundOfRank(const FlatProblem &flat, const Propagation &propagation,
     return 0;
   int64_t horizon = int64_t(std::ceil(least));
   if (areas)
-    horizon = leastHorizon(least, double(cap), *areas, rank);
+    horizon = areas->leastHorizon(least, double(cap), rank);
   const int64_t bound = horizon + offset;
   return bound >= begin.end + end.end ? bound : 0;
 }
@@ -223,8 +206,9 @@ std::vector<int64_t> rondo::roundTripsOf(const FlatProblem &flat) {
   return roundTrip;
 }
 
-int64_t rondo::usableCap(const FlatProblem &flat, int32_t rank) {
-  const int64_t unit = unitOf(flat, rank);
+int64_t rondo::usableCap(const FlatProblem &flat, int32_t rank,
+                         const Problem *copying) {
+  const int64_t unit = unitOf(flat, rank, copying);
   return unit > 0 ? flat.caps[rank] / unit * unit : 0;
 }
 

@@ -24,7 +24,7 @@ namespace rondo {
 /// estimated the empty state. O(n log n) of a rank's tasks.
 ///
 /// `areas`, if not null, is what copies to the hosts can save. Then heads and
-/// tails must be those without caps.
+/// tails must be those of withLeastBytes().
 int64_t heldBytesBound(const FlatProblem &flat, const Propagation &propagation,
                        int64_t microbatches, const CopyAreas *areas = nullptr);
 
@@ -35,8 +35,10 @@ std::vector<int64_t> roundTripsOf(const FlatProblem &flat);
 
 /// The most bytes of a rank's cap that can be held: the cap, rounded down to
 /// the unit of which every size is a multiple. 0 if nothing is held, or if a
-/// micro-batch never frees some of its bytes.
-int64_t usableCap(const FlatProblem &flat, int32_t rank);
+/// micro-batch never frees some of its bytes. `copying`: the problem whose
+/// copies count, or null.
+int64_t usableCap(const FlatProblem &flat, int32_t rank,
+                  const Problem *copying = nullptr);
 
 /// The least time between two micro-batches in a steady state, by the memory of
 /// the ranks. O(stages).

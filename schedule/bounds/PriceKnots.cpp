@@ -22,18 +22,21 @@ constexpr double leastLength = 1e-5;
 /// The least number of pieces that a split may halve.
 constexpr size_t fewestSplit = 8;
 
-/// The change, from piece i to piece j, of the price of all the rank's time and
-/// memory, per ns.
-double changeBetween(const RankPrices &prices, int64_t cap, size_t i,
-                     size_t j) {
-  return std::abs(prices.time[i] - prices.time[j]) +
-         double(cap) * std::abs(prices.memory[i] - prices.memory[j]);
-}
-
 } // namespace
 
+/// The change, from piece i to piece j, of the price of all that the rank has,
+/// per ns.
+double PriceKnots::changeBetween(const RankPrices &prices, size_t i,
+                                 size_t j) const {
+  double change = 0;
+  for (size_t r = 0; r < prices.size(); ++r)
+    change +=
+        double(path.capacities[r]) * std::abs(prices[r][i] - prices[r][j]);
+  return change;
+}
+
 PriceKnots::PriceKnots(const RankPath &path, int64_t objective)
-    : first(objective) {
+    : path(path), first(objective) {
   const auto begin = double(path.begin()),
              end = double(objective - path.endOffset), all = end - begin;
   // The time until the first W can have ended, and the time from the last
@@ -71,26 +74,26 @@ std::vector<double> PriceKnots::timesIn(int64_t objective) const {
   return times;
 }
 
-void PriceKnots::join(int64_t objective, int64_t cap, RankPrices &prices) {
+void PriceKnots::join(int64_t objective, RankPrices &prices) {
   const std::vector<double> times = timesIn(objective);
   auto length = [&](size_t i) { return times[i + 1] - times[i]; };
   std::vector<bool> ends(pieces(), true);
   for (size_t i = 0; i + 1 < pieces(); ++i)
-    ends[i] = changeBetween(prices, cap, i, i + 1) *
-                  std::min(length(i), length(i + 1)) >=
-              leastChange;
-  for (auto *list : {&prices.time, &prices.memory}) {
+    ends[i] =
+        changeBetween(prices, i, i + 1) * std::min(length(i), length(i + 1)) >=
+        leastChange;
+  for (std::vector<double> &list : prices) {
     size_t kept = 0;
     double sum = 0, lengths = 0;
     for (size_t i = 0; i < ends.size(); ++i) {
-      sum += length(i) * (*list)[i];
+      sum += length(i) * list[i];
       lengths += length(i);
       if (ends[i]) {
-        (*list)[kept++] = sum / lengths;
+        list[kept++] = sum / lengths;
         sum = lengths = 0;
       }
     }
-    list->resize(kept);
+    list.resize(kept);
   }
   size_t kept = 1;
   for (size_t i = 0; i < ends.size(); ++i)
@@ -99,8 +102,8 @@ void PriceKnots::join(int64_t objective, int64_t cap, RankPrices &prices) {
   knots.resize(kept);
 }
 
-void PriceKnots::split(int64_t objective, int64_t cap, const RankPrices &guide,
-                       double share, size_t most, RankPrices &prices) {
+void PriceKnots::split(int64_t objective, const RankPrices &guide, double share,
+                       size_t most, RankPrices &prices) {
   const std::vector<double> times = timesIn(objective);
   const double least = leastLength * (times.back() - times.front());
   std::vector<std::pair<double, size_t>> changes;
@@ -108,9 +111,9 @@ void PriceKnots::split(int64_t objective, int64_t cap, const RankPrices &guide,
     const double length = times[i + 1] - times[i];
     double change = 0;
     if (i > 0)
-      change += changeBetween(guide, cap, i - 1, i);
+      change += changeBetween(guide, i - 1, i);
     if (i + 1 < pieces())
-      change += changeBetween(guide, cap, i, i + 1);
+      change += changeBetween(guide, i, i + 1);
     if (length > least)
       changes.push_back({-change * length, i});
   }
@@ -121,11 +124,11 @@ void PriceKnots::split(int64_t objective, int64_t cap, const RankPrices &guide,
   std::vector<int> parts(pieces(), 1);
   for (size_t n = 0; n < count; ++n)
     parts[changes[n].second] = 2;
-  for (auto *list : {&prices.time, &prices.memory}) {
+  for (std::vector<double> &list : prices) {
     std::vector<double> more;
     for (size_t i = 0; i < parts.size(); ++i)
-      more.insert(more.end(), size_t(parts[i]), (*list)[i]);
-    *list = std::move(more);
+      more.insert(more.end(), size_t(parts[i]), list[i]);
+    list = std::move(more);
   }
   std::vector<Knot> more;
   for (size_t i = 0; i < parts.size(); ++i) {

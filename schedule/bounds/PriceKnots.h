@@ -11,14 +11,9 @@
 #ifndef RONDO_SCHEDULE_BOUNDS_PRICEKNOTS_H
 #define RONDO_SCHEDULE_BOUNDS_PRICEKNOTS_H
 
-#include "schedule/bounds/RankPath.h"
+#include "schedule/bounds/CheapestPath.h"
 
 namespace rondo {
-
-/// [piece]: price per ns of the rank's time, and per byte and ns of its memory.
-struct RankPrices {
-  std::vector<double> time, memory;
-};
 
 class PriceKnots {
 public:
@@ -30,19 +25,22 @@ public:
   std::vector<double> timesIn(int64_t objective) const;
 
   /// Joins pieces with almost equal prices, which become their mean.
-  void join(int64_t objective, int64_t cap, RankPrices &prices);
+  void join(int64_t objective, RankPrices &prices);
   /// Halves the pieces at which the guide's prices change most: `share` of all
   /// pieces, but only a few if there are about `most` already. Both halves keep
   /// the price.
-  void split(int64_t objective, int64_t cap, const RankPrices &guide,
-             double share, size_t most, RankPrices &prices);
+  void split(int64_t objective, const RankPrices &guide, double share,
+             size_t most, RankPrices &prices);
 
 private:
+  double changeBetween(const RankPrices &prices, size_t i, size_t j) const;
+
   /// `time` is that of the knot for the first objective; `share` is the part of
   /// an increase of the objective by which the knot moves.
   struct Knot {
     double time, share;
   };
+  const RankPath &path;
   std::vector<Knot> knots;
   int64_t first;
 };

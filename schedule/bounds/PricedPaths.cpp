@@ -12,6 +12,8 @@
 // only leave each task less time. This holds for any prices. The best ones are
 // the dual of a linear program over shares of all paths. So the bound combines
 // the work, the cap, and the time and memory that stay unused at the two ends.
+// If micro-batches may be copied to the host, the lanes for copies and the
+// memory of the host have prices as well.
 //
 // Good prices are those of a game (Simplex.h): a mix of capacities against
 // paths. Paths are added in rounds: those that are cheap at a mean of the best
@@ -68,8 +70,8 @@ public:
       : path(path), microbatches(double(microbatches)), ceiling(ceiling),
         effort(effort), knots(path, known), objective(known) {
     // At first only memory has a price, the same at all times.
-    best.time.assign(knots.pieces(), 0);
-    best.memory.assign(knots.pieces(), 1);
+    best.assign(path.capacities.size(), std::vector(knots.pieces(), 0.0));
+    best[RankPath::Memory].assign(knots.pieces(), 1);
   }
 
   /// No schedule has an objective below the result.
@@ -89,10 +91,9 @@ public:
         break;
       // After a step without a gain, all pieces may be halved.
       if (gains)
-        knots.join(before, path.cap, best);
+        knots.join(before, best);
       const RankPrices guide = bestValue > 1 ? best : *ofGame;
-      knots.split(before, path.cap, guide, gains ? shareSplit : 1, maxPieces,
-                  best);
+      knots.split(before, guide, gains ? shareSplit : 1, maxPieces, best);
     }
     return std::min(objective, ceiling);
   }
@@ -102,57 +103,57 @@ private:
     return CheapestPath(path, tried, knots.timesIn(tried));
   }
 
-  /// Scales prices so that all time and memory of the rank cost 1.
+  /// Scales prices so that all resources of the rank cost 1.
   void scale(const CheapestPath &cheapest, RankPrices &prices) const {
     double sum = 0;
-    for (size_t i = 0; i < cheapest.pieces(); ++i)
-      sum += cheapest.length(i) *
-             (prices.time[i] + double(path.cap) * prices.memory[i]);
-    for (auto *list : {&prices.time, &prices.memory})
-      for (double &price : *list)
+    for (size_t i = 0; i < cheapest.pieces(); ++i) {
+      double all = 0;
+      for (size_t r = 0; r < prices.size(); ++r)
+        all += double(path.capacities[r]) * prices[r][i];
+      sum += cheapest.length(i) * all;
+    }
+    for (std::vector<double> &list : prices)
+      for (double &price : list)
         price /= sum;
   }
 
   /// Lower bound of the total cost of all micro-batches, for prices at which
-  /// all time and memory of the rank cost 1 (scale()). Above 1, no schedule has
+  /// all resources of the rank cost 1 (scale()). Above 1, no schedule has
   /// the objective. Subtracts rounding errors: that of leastCost(), and 1e-9
   /// for the scaling and the product, whose errors are about 1e-13.
   double valueOf(CheapestPath &cheapest, const RankPrices &prices) {
-    spend(cheapest.size() * cheapest.numOperations() / 16);
-    return microbatches * (cheapest.leastCost(prices.time, prices.memory) -
-                           cheapest.roundingError()) -
+    spend(cheapest.work() / 16);
+    return microbatches *
+               (cheapest.leastCost(prices) - cheapest.roundingError()) -
            1e-9;
   }
   void spend(size_t labels) { effort -= 1 + int64_t(labels); }
 
-  /// The column of a path: the use of each piece's time and memory, as a part
-  /// of its capacity, if all micro-batches took this path.
+  /// The column of a path: the use of each piece's resources, as a part of
+  /// their capacity, if all micro-batches took this path.
   std::vector<double> columnOf(const CheapestPath &cheapest,
                                const PathStarts &starts) const {
     std::vector<double> column = cheapest.useOf(starts);
     const size_t pieces = cheapest.pieces();
-    for (size_t i = 0; i < pieces; ++i) {
-      const double share = microbatches / cheapest.length(i);
-      column[i] *= share;
-      column[pieces + i] *= share / double(path.cap);
-    }
+    for (size_t n = 0; n < column.size(); ++n)
+      column[n] *= microbatches / cheapest.length(n % pieces) /
+                   double(path.capacities[n / pieces]);
     return column;
   }
   RankPrices pricesOf(const CheapestPath &cheapest,
                       const std::vector<double> &mix) const {
     const size_t pieces = cheapest.pieces();
-    RankPrices prices;
-    for (size_t i = 0; i < pieces; ++i) {
-      prices.time.push_back(mix[i] / cheapest.length(i));
-      prices.memory.push_back(mix[pieces + i] /
-                              (cheapest.length(i) * double(path.cap)));
-    }
+    RankPrices prices(path.capacities.size());
+    for (size_t n = 0; n < mix.size(); ++n)
+      prices[n / pieces].push_back(
+          mix[n] /
+          (cheapest.length(n % pieces) * double(path.capacities[n / pieces])));
     return prices;
   }
 
   void add(const CheapestPath &cheapest, Simplex &game, PathStarts starts) {
     const std::vector<double> column = columnOf(cheapest, starts);
-    // A path that uses neither time nor memory is free at any prices.
+    // A path that uses nothing is free at any prices.
     if (*std::max_element(column.begin(), column.end()) <= 0)
       return;
     game.addColumn(column);
@@ -188,7 +189,7 @@ private:
   std::optional<RankPrices> improve() {
     CheapestPath cheapest = cheapestIn(objective);
     const size_t pieces = cheapest.pieces();
-    Simplex game(2 * pieces);
+    Simplex game(path.capacities.size() * pieces);
     movePaths(cheapest, game);
     scale(cheapest, best);
     RankPrices prices = best, ofGame;
@@ -216,13 +217,10 @@ private:
         break;
       if (game.columns() > maxPaths)
         keepPaths(game, maxPaths);
-      auto mixIn = [](std::vector<double> &to, const std::vector<double> &first,
-                      const std::vector<double> &second) {
-        for (size_t i = 0; i < to.size(); ++i)
-          to[i] = shareOfBest * first[i] + (1 - shareOfBest) * second[i];
-      };
-      mixIn(prices.time, best.time, ofGame.time);
-      mixIn(prices.memory, best.memory, ofGame.memory);
+      for (size_t r = 0; r < prices.size(); ++r)
+        for (size_t i = 0; i < pieces; ++i)
+          prices[r][i] =
+              shareOfBest * best[r][i] + (1 - shareOfBest) * ofGame[r][i];
     }
     keepPaths(game, pathsMoved);
     return ofGame;
@@ -278,13 +276,37 @@ const RankPath *tightestOf(const std::vector<RankPath> &paths) {
   const RankPath *tightest = nullptr;
   double most = 0;
   for (const RankPath &path : paths) {
-    const double period = path.area() / double(path.cap);
+    const double period = path.area() / double(path.cap());
     if (period > most && period >= leastShare * double(path.work())) {
       most = period;
       tightest = &path;
     }
   }
   return tightest;
+}
+
+/// With more copies, there are too many sets of them.
+constexpr size_t maxCopies = 4;
+
+/// The bounds of all ranks whose memory is tight, each from the one before on.
+int64_t boundWithCopies(const Problem &problem, const FlatProblem &flat,
+                        int64_t ceiling, int64_t effort) {
+  const std::vector<RankPath> paths = rankPathsOf(flat, &problem);
+  int64_t known = quickBound(problem).ns;
+  for (size_t i = 0; i < paths.size() && known < ceiling; ++i) {
+    int64_t takes = 0;
+    for (const RankPath::Operation &operation : paths[i].operations)
+      takes += operation.takes;
+    if (paths[i].copies.size() > maxCopies || paths[i].slack(known) <= 0 ||
+        paths[i].cap() / problem.microbatches >= takes)
+      continue;
+    int64_t own = effort / int64_t(paths.size() - i);
+    effort -= own;
+    known =
+        pricedPathsBound(paths[i], problem.microbatches, known, ceiling, own);
+    effort += own;
+  }
+  return std::min(known, ceiling);
 }
 
 int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
@@ -294,6 +316,10 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
   if (!flat || !flat->isChain || !flat->offsetsAreExact ||
       !flat->hasTightMemory)
     return 0;
+  // Takes a quarter of the effort, as bound LB7 does.
+  effort = std::min(effort / 4, maxEffort);
+  if (problem.hostMemory.hasCopies())
+    return boundWithCopies(problem, *flat, ceiling, effort);
   const std::vector<RankPath> paths = rankPathsOf(*flat);
   const RankPath *path = tightestOf(paths);
   // With one stage, bound LB4 is as good.
@@ -312,8 +338,6 @@ int64_t computePricedPaths(const Problem &problem, int64_t ceiling,
                                   heldBytesBound(*flat, propagation, all)});
   if (known >= ceiling || path->slack(known) <= 0)
     return std::min(known, ceiling);
-  // Takes a quarter of the effort, as bound LB7 does.
-  effort = std::min(effort / 4, maxEffort);
   return pricedPathsBound(*path, all, known, ceiling, effort);
 }
 

@@ -3,6 +3,7 @@
 
 #include "schedule/bounds/UnevenBounds.h"
 
+#include "schedule/bounds/CopyAreas.h"
 #include "schedule/lists/TaskGraph.h"
 #include "schedule/model/Infinity.h"
 #include "schedule/partial/PreemptiveBound.h"
@@ -231,8 +232,34 @@ int64_t rondo::unevenJackson(const Problem &problem) {
   return std::max(best, jacksonOfLinks(*paths));
 }
 
-int64_t rondo::unevenMemory(const Problem &problem) {
+/// Adds the copy of the micro-batch of an F.
+static void addCopy(CopyAreas &areas, const Paths &paths, TaskId forward) {
+  const HostMemory &host = areas.problem.hostMemory;
+  const TaskRow &row = paths.graph.row(forward);
+  if (!host.mayCopy(row.replica))
+    return;
+  const auto costOf = [&](ActionKind kind) {
+    return areas.problem.cost(row.replica, kind, paths.microbatchOf(forward));
+  };
+  const TaskId inputGrad = paths.peer(forward, ActionKind::InputGrad);
+  const bool isLate = *host.loads[row.replica] == LoadBefore::WeightGrad;
+  const Cost save = costOf(ActionKind::Save);
+  areas.add(
+      row.rank,
+      {save.releaseBytes, save.ns, costOf(ActionKind::Load).ns,
+       paths.returns[forward] + (isLate ? paths.ns(inputGrad) : 0),
+       paths.ns(forward), paths.ns(isLate ? paths.after(inputGrad) : inputGrad),
+       1},
+      // Not if R changes what is held.
+      areas.problem.recomputes(row.replica)
+          ? 0
+          : costOf(ActionKind::Forward).acquireBytes -
+                (isLate ? costOf(ActionKind::InputGrad).releaseBytes : 0));
+}
+
+int64_t rondo::unevenMemory(const Problem &problem, const Problem *copying) {
   const auto paths = pathsOf(problem);
+  CopyAreas areas(copying ? *copying : problem);
   int64_t best = 0;
   for (int32_t rank = 0; paths && rank < problem.numRanks(); ++rank) {
     const int64_t cap = problem.memoryCaps[rank];
@@ -260,10 +287,14 @@ int64_t rondo::unevenMemory(const Problem &problem) {
         area +=
             static_cast<__int128>(last) * paths->ns(paths->after(inputGrad));
         head = std::min(head, paths->heads[t]);
+        addCopy(areas, *paths, t);
       });
-    if (area == 0)
+    if (area == 0 || !areas.applies(rank))
       continue;
-    const auto ns = static_cast<int64_t>((area + cap - 1) / cap);
+    auto ns = static_cast<int64_t>((area + cap - 1) / cap);
+    if (copying)
+      ns = areas.leastHorizon(double(area) / double(cap) * (1 - 1e-9),
+                              double(cap), rank);
     best =
         std::max(best, ns + (problem.objective == Objective::Span ? 0 : head));
   }

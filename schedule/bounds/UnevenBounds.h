@@ -23,8 +23,9 @@ int64_t unevenCriticalPath(const Problem &problem);
 int64_t unevenJackson(const Problem &problem);
 /// LB4: each micro-batch holds its bytes from F to W, which takes at least its
 /// path to the last stage and back. All of that fits under the cap for as long
-/// as the rank works.
-int64_t unevenMemory(const Problem &problem);
+/// as the rank works. C1 with `copying`, the problem whose copies count: less
+/// what copies can save (CopyAreas.h).
+int64_t unevenMemory(const Problem &problem, const Problem *copying = nullptr);
 
 } // namespace rondo
 

@@ -70,8 +70,10 @@ static std::optional<Fault> checkCopiesOf(const Problem &problem, int64_t i) {
       return makeFault<FaultKind::LoadBeforeNoRecompute>(stage);
     if (save.acquireBytes != 0 || load.releaseBytes != 0 ||
         save.releaseBytes != load.acquireBytes)
-      return makeFault<FaultKind::CopiesDiffer>(stage, save.releaseBytes,
-                                                load.acquireBytes);
+      return makeFault<FaultKind::CopiesDiffer>(
+          stage, save.releaseBytes, load.acquireBytes,
+          problem.unevenCosts.empty() ? "a micro-batch"
+                                      : "micro-batch " + std::to_string(i));
     const int64_t most = problem.copyableBytes(h, before, i);
     if (save.releaseBytes > most)
       return makeFigureFault<FaultKind::CopiesTooMuch>(save.releaseBytes, most)

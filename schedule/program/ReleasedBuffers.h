@@ -8,8 +8,8 @@
 
 namespace rondo {
 
-/// Whether what copies of a replica move are the checkpoints with which R
-/// begins. Otherwise it is what I and W read.
+/// Whether the copies of a replica move the checkpoints with which R begins.
+/// Otherwise they move what I and W read.
 inline bool copiesCheckpoints(const Problem &problem, int32_t replica) {
   return problem.hostMemory.mayCopy(replica) &&
          *problem.hostMemory.loads[replica] == LoadBefore::Recompute;

@@ -51,6 +51,8 @@ public:
     if (options.without != "copies")
       tryFamilies();
     searchWithoutCopies();
+    if (!isDone())
+      seekPricedPaths(budget.tasksInTime());
     if (options.without != "copies")
       placeCopies();
     return end();

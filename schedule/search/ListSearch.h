@@ -59,7 +59,7 @@ protected:
   ListAnnealing makeAnnealing(const ListDomain &domain, uint64_t seed,
                               Budget &own) const;
   /// Runs chains with `each` tasks of work, one after another or on all
-  /// threads, and offers their results. These depend on the chains alone: once
+  /// threads, and submits their results. They depend on the chains alone: once
   /// one has reached the bound, later ones stay as they were.
   void runChains(const ListDomain &domain, std::vector<ListChain> &chains,
                  int64_t each);

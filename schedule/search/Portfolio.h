@@ -38,9 +38,9 @@ inline constexpr int64_t stepsOfJudging = 3;
 Judged judge(const Problem &problem, Schedule schedule, bool inIndexOrder);
 
 struct SearchOptions;
-/// Whether what a search returns keeps rule S7. Gives a schedule of
-/// micro-batches that differ the given order of sums if it needs one and states
-/// none, as those of families in this order.
+/// Whether the result of a search keeps rule S7. A schedule of micro-batches
+/// that differ gets the given order of sums if it needs one and states none:
+/// families make schedules in this order.
 bool takeOrder(const Problem &problem, const SearchOptions &options,
                Schedule &schedule);
 /// judge() by what a search asks for.

@@ -25,9 +25,11 @@ public:
   /// Exponentially distributed, with the mean 1: minus the logarithm of a
   /// uniform number. Integers compute it, since libraries differ in its last
   /// bits.
-  double exponential() {
+  double exponential() { return exponentialOf(next()); }
+  /// The same of a uniform number of another generator.
+  static double exponentialOf(uint64_t uniform) {
     constexpr int bits = 12; // after the point
-    const uint64_t number = next() | 1;
+    const uint64_t number = uniform | 1;
     const int zeros = __builtin_clzll(number);
     // From 1 to 2, in units of 2^-31. Squared, it is 2 or more if the next bit
     // of its logarithm is 1.

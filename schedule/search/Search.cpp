@@ -169,20 +169,8 @@ private:
     if (objective() <= result.bound.ns)
       return;
     const int64_t inTime = budget.tasksInTime();
-    if (std::min(budget.tasksLeft(), inTime) > tasksBeforeBounds * tasks)
-      return;
-    const BoundArgument argument = pricedPaths();
-    if (const int64_t labels = labelsForBounds(inTime);
-        labels > 0 && uses(argument.name))
-      keep({argument.compute(problem, objective(), labels), argument.name});
-  }
-
-  /// Number of labels for bounds. A label takes the time of one to six tasks,
-  /// and bound LB5 may take some three times as many labels. At least two
-  /// thirds of the remaining time are for schedules.
-  int64_t labelsForBounds(int64_t tasksInTime) const {
-    return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks) / 16,
-                     int64_t(4000000)});
+    if (std::min(budget.tasksLeft(), inTime) <= tasksBeforeBounds * tasks)
+      seekPricedPaths(inTime);
   }
 
   void searchOrders(BackwardCosts costs) {

@@ -3,6 +3,7 @@
 
 #include "schedule/search/SearchState.h"
 
+#include "schedule/bounds/Arguments.h"
 #include "schedule/bounds/Shortfall.h"
 #include "schedule/simulate/Objective.h"
 
@@ -41,6 +42,18 @@ void SearchState::report(int64_t found) const {
     return;
   const int64_t best = std::min(found, objective());
   options.observer({best < never ? best : infinite, result.bound});
+}
+
+int64_t SearchState::labelsForBounds(int64_t tasksInTime) const {
+  return std::min({budget.tasksLeft() / 4, (tasksInTime - 3 * tasks) / 16,
+                   int64_t(4000000)});
+}
+
+void SearchState::seekPricedPaths(int64_t tasksInTime) {
+  const BoundArgument argument = pricedPaths();
+  if (const int64_t labels = labelsForBounds(tasksInTime);
+      labels > 0 && uses(argument.name))
+    keep({argument.compute(problem, objective(), labels), argument.name});
 }
 
 void SearchState::keep(const Bound &bound, int64_t found) {

@@ -35,6 +35,13 @@ protected:
   void report(int64_t found = never) const;
   /// Keeps a higher bound; `found` as for report().
   void keep(const Bound &bound, int64_t found = never);
+  /// Number of labels for bounds. A label takes the time of one to six tasks,
+  /// and bound LB5 may take some three times as many labels. At least two
+  /// thirds of the remaining time are for schedules. Each call of tasksInTime()
+  /// reads the clock.
+  int64_t labelsForBounds(int64_t tasksInTime) const;
+  /// Computes bound LB8, which gains most in little time, if there is any left.
+  void seekPricedPaths(int64_t tasksInTime);
   /// Keeps a schedule if it is legal and better, or as good with less memory.
   /// Returns its objective, `never` if it breaks a rule.
   int64_t keep(Judged judged, const std::string &origin);

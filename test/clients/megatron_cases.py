@@ -48,6 +48,7 @@ def refusals():
     yield case("stages", [0, 1, 0], refused="8 layers do not divide by 3 stages")
     yield case("layout", V, layout="Ettt|tt|tttL", refused="has 3 stages, not 4")
     yield case("chunks", V, chunks_of=LINE, refused="was given 1 model chunks")
+    yield case("placement", V, chunks_of=LOOP, refused="was given the chunk of another stage")
     yield case("the walk and fusion", V, split="walk", refused="would be added in I and again in W",
                config={"gradient_accumulation_fusion": True})  # fmt: skip
     yield case("the walk and recomputation", V, split="walk", recompute=True,

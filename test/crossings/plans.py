@@ -29,7 +29,7 @@ PARTS = (
     "kept_for_weight_grad_bytes = [1024, 2048, 3072, 4096]>"
 )
 JOIN = f'custom<body = "join", {BY_SAMPLES}, documents = true>'
-# Of the four micro-batches.
+# The documents of the four micro-batches.
 DOCUMENTS = "documents [[9, 5], [16, 16, 3], [7], [12, 4]]"
 DRAWN_DOCUMENTS = "tokens<most = 28, in_flight = 112>"
 
@@ -81,9 +81,11 @@ class Plan:
     more: list[str] = field(default_factory=list)
     channels: str = ""
     nics: bool = False
-    # What of stages may be copied to the host, where families copy: "", "all", or
-    # "parts" of layers.
+    # The activations of a stage that may be copied to the host, if the family
+    # copies: "", "all", or "parts" of layers.
     offload: str = ""
+    # Whether all ranks share a link to the host.
+    shared_link: bool = False
     # The plan's words if micro-batches are rows of documents.
     documents: str = ""
     memory_bytes: int = 67108864
@@ -133,6 +135,9 @@ class Plan:
         lines = [f"  pipe.device @r{rank} {device}" for rank in range(ranks)]
         if self.nics:
             lines += [f"  pipe.nic @n{rank} [@r{rank}] <bytes_per_us = 5000>" for rank in range(ranks)]
+        if self.shared_link and ranks > 1:
+            devices = ", ".join(f"@r{rank}" for rank in range(ranks))
+            lines.append(f"  pipe.host_link [{devices}] <bytes_per_us = 20000>")
         head = f"pipe.cluster @c {self.channels} link<latency_ns = 1000, bytes_per_us = 10000> {{"
         return "\n".join([head, *lines, "}"])
 

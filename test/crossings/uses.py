@@ -157,6 +157,29 @@ def checked_messages(run: Run) -> None:
     run.check_losses("--check-messages")
 
 
+def copy_order(run: Run) -> None:
+    """Copies over a link that all ranks share go in an order: that of a run without one."""
+    run.plan.offload = run.plan.offload or "all"
+    run.plan.shared_link = True
+    run.file.write_text(run.plan.text())
+    run.compile(output="free")
+    trace = run.path("trace.json")
+    run.train("--data", run.data, "--iterations", 2, "--quiet", "--trace", trace, program="free")
+    events = [event for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "copy"]
+    last = [event for event in events if event["args"]["iteration"] == 2]
+    order = []
+    for event in sorted(last, key=lambda event: float(event["ts"])):
+        stage, replica, microbatch = (event["args"][key] for key in ("stage", "replica", "microbatch"))
+        order.append(f"pipe.{event['args']['kind'].lower()} @s{stage}:{replica}[{microbatch}]")
+    run.compile("--emit=schedule", output="frozen.mlir")
+    text = run.path("frozen.mlir").read_text()
+    # In its module.
+    end = text.index("\n  }\n", text.index("  pipe.schedule")) + 1
+    ordered = f"  pipe.copy_order 0 {{ {' '.join(order)} }}\n" if order else ""
+    run.path("ordered.mlir").write_text(text[:end] + ordered + text[end:])
+    run.check(file=run.path("ordered.mlir"))
+
+
 # Schedules and programs as files.
 
 
@@ -327,6 +350,7 @@ USES: dict[str, Callable[[Run], None]] = {
     "--links": links,
     "--impose-links": imposed_links,
     "--check-messages": checked_messages,
+    "pipe.copy_order": copy_order,
     "--emit=schedule": frozen,
     "--emit=lowered": lowered,
     "--schedule-file": schedule_file,

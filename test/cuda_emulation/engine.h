@@ -128,7 +128,7 @@ struct GraphExec {
 /// An operation that could be next.
 struct Candidate {
   Queue *queue;
-  /// Of the queue's replay; -1: the queue's next item.
+  /// A node of the queue's replay; -1: the queue's next item.
   int node;
   bool usesHostLink;
 };

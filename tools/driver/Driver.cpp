@@ -12,6 +12,10 @@
 #include "llvm/Support/Signals.h"
 
 #include <csignal>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <exception>
+#include <typeinfo>
 #include <unistd.h>
 
 using namespace llvm;
@@ -182,10 +186,20 @@ int runCommand(ArrayRef<const char *> arguments) {
   _exit(Failure);
 }
 
+/// The standard library throws if no thread can be started.
+[[noreturn]] void endWithoutThread() {
+  const std::type_info *thrown = abi::__cxa_current_exception_type();
+  if (thrown && StringRef(thrown->name()).contains("12system_error"))
+    endWith("a thread cannot be started: give fewer --threads, or this process "
+            "more threads and memory (`ulimit -u`, `ulimit -v`)");
+  std::abort();
+}
+
 /// Reports missing memory or threads as errors instead of ending with a signal.
 /// Past the limit of `ulimit -f`, writing fails as on a full disk.
 void reportLimits() {
   std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(endWithoutThread);
   install_fatal_error_handler(
       [](void *, const char *why, bool) { endWith(why); });
   install_bad_alloc_error_handler([](void *, const char *, bool) {

@@ -66,6 +66,24 @@ def build(
     return chunks
 
 
+def check_chunks(chunks: Sequence[Any], table: Table, rank: int) -> None:
+    """Raises ValueError if a chunk was made for another stage than the table's. Of
+    chunks that build() did not make, only first and last stage are known."""
+    for stage, chunk in zip(table.stages_of(rank), chunks):
+        is_first, is_last = stage == 0, stage == table.num_stages - 1
+        model = private.unwrapped(chunk)
+        found = getattr(model, "rondo_stage", stage)
+        has_ends = (
+            bool(getattr(model, "pre_process", is_first)),
+            bool(getattr(model, "post_process", is_last)),
+        )
+        if found != stage or has_ends != (is_first, is_last):
+            raise ValueError(
+                f"rank {rank} has stage {stage} in {table.name}, but was given the chunk "
+                "of another stage: make chunks with rondo.megatron.build"
+            )
+
+
 def _check_layout(layout: str, count: int, config: Any) -> None:
     found = private.StageOfLayout(layout, 1, 0)
     rows = found.layout[0]

@@ -161,6 +161,13 @@ def shape_of_message(
     return tuple(shape)
 
 
+def unwrapped(chunk: Any) -> Any:
+    """The model in a DistributedDataParallel and the like."""
+    while hasattr(chunk, "module"):
+        chunk = chunk.module
+    return chunk
+
+
 def config_of(chunk: Any) -> Any:
     return get_model_config(chunk)
 

@@ -15,7 +15,7 @@ from ..run import Table, run
 from ..run.tensors import Shape, Shapes, TensorHooks
 from ..schedule import Schedule
 from . import private
-from .chunks import TiedEmbedding
+from .chunks import TiedEmbedding, check_chunks
 
 
 class Data:
@@ -225,6 +225,7 @@ def forward_backward(
                 f"rank {group.rank()} has {len(stages)} stages in {table.name}, but was "
                 f"given {len(chunks)} model chunks: make them with rondo.megatron.build"
             )
+        check_chunks(chunks, table, group.rank())
         refuse(config, split, table, chunks)
         if forward_only and num_microbatches != table.microbatches:
             rows = Table.forwards(table.placement, num_microbatches)

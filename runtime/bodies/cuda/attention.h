@@ -114,8 +114,8 @@ void copyQueryGrad(const Stream &stream, const AttentionShape &shape,
 // links it.
 //===----------------------------------------------------------------------===//
 
-/// One rank's handle of cuDNN and its plans, one for each shape. Used by one
-/// host thread at a time.
+/// One rank's handle of cuDNN and its plans, one for each direction of a shape
+/// that is called. Used by one host thread at a time.
 class CudnnAttention {
 public:
   /// On the current device. Null if this program was built without cuDNN's
@@ -126,9 +126,10 @@ public:
   CudnnAttention &operator=(const CudnnAttention &) = delete;
 
   /// Like attentionForward() and attentionInputGrad(). False if the library
-  /// refuses the shape, or for rows of documents; then nothing is enqueued. The
-  /// first call with a shape plans it, which takes up to seconds and must not
-  /// be recorded in a graph.
+  /// refuses the shape, or for rows of documents; then nothing is enqueued.
+  /// Both agree on logSumExp with attention.h's, so either may be refused
+  /// alone. The first call of either with a shape plans it, which takes up to
+  /// seconds and must not be recorded in a graph.
   bool forward(const Stream &stream, const AttentionShape &shape,
                const __nv_bfloat16 *qkv, __nv_bfloat16 *output,
                float *logSumExp);
@@ -136,8 +137,9 @@ public:
                  __nv_bfloat16 *qkv, const __nv_bfloat16 *output,
                  const __nv_bfloat16 *outputGrad, const float *logSumExp);
 
-  /// Device memory that plans take, outside of the arena; 0: none has been
-  /// made.
+  /// Whether the library computes any shape.
+  bool isUsed() const;
+  /// Device memory that plans take, outside of the arena.
   int64_t bytes() const;
   /// Text of the library's last refusal of a shape; empty if it never refused
   /// one.

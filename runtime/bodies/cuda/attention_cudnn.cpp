@@ -8,6 +8,7 @@
 #define NV_CUDNN_FRONTEND_DISABLE_LOGGING
 #include "runtime/model/llama_sizes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cudnn_frontend.h>
 #include <dlfcn.h>
@@ -42,6 +43,7 @@ bool CudnnAttention::inputGrad(const Stream &, const AttentionShape &,
                                const __nv_bfloat16 *, const float *) {
   return false;
 }
+bool CudnnAttention::isUsed() const { return false; }
 int64_t CudnnAttention::bytes() const { return 0; }
 const std::string &CudnnAttention::refusal() const { return library->refusal; }
 std::string CudnnAttention::version() const { return ""; }
@@ -60,10 +62,12 @@ enum Uid : int64_t { Q = 1, K, V, O, Stats, GradO, GradQ, GradK, GradV };
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Addresses = std::unordered_map<int64_t, void *>;
 
-/// Both graphs of a shape.
+enum class Direction : uint8_t { Forward, InputGrad };
+
+/// A direction's graph for a shape.
 struct Plan {
   /// Null: the library refuses the shape.
-  std::shared_ptr<fe::graph::Graph> forward, inputGrad;
+  std::shared_ptr<fe::graph::Graph> graph;
   void *memory = nullptr;
 };
 
@@ -172,22 +176,27 @@ struct CudnnAttention::Library {
       cudaFree(memory);
   }
 
-  /// Plans a shape, and allocates more memory if the plan needs it.
-  const Plan &plan(const AttentionShape &shape) {
+  /// Plans a direction of a shape, and allocates more memory if the plan needs
+  /// it. Programs without a backward have no plan of one.
+  const Plan &plan(const AttentionShape &shape, Direction direction) {
     static const Plan none{};
     if (shape.documents.starts) {
       refusal = "rows of documents";
       return none;
     }
-    const std::vector<int> key = {
-        shape.documents.count, shape.documents.sequence,
-        shape.heads,           shape.width,
-        shape.kvHeads,         shape.keys,
-        shape.values,          shape.stride};
+    const std::vector<int> key = {shape.documents.count,
+                                  shape.documents.sequence,
+                                  shape.heads,
+                                  shape.width,
+                                  shape.kvHeads,
+                                  shape.keys,
+                                  shape.values,
+                                  shape.stride,
+                                  static_cast<int>(direction)};
     auto [at, isNew] = plans.try_emplace(key);
     if (isNew)
       try {
-        at->second = made(shape);
+        at->second = made(shape, direction);
       } catch (const Error &) {
         throw;
       } catch (const std::runtime_error &error) {
@@ -197,26 +206,25 @@ struct CudnnAttention::Library {
     return at->second;
   }
 
-  Plan made(const AttentionShape &shape) {
-    Plan plan{forwardGraph(shape), inputGradGraph(shape)};
-    int64_t most = 0;
-    for (const auto &graph : {plan.forward, plan.inputGrad}) {
-      int64_t bytes = 0;
-      fe::error_t error = graph->build(handle, {fe::HeurMode_t::A});
-      if (error.is_good())
-        error = graph->get_workspace_size(bytes);
-      if (error.is_bad()) {
-        refusal = error.get_message();
-        return {};
-      }
-      most = std::max(most, bytes);
+  Plan made(const AttentionShape &shape, Direction direction) {
+    const bool isForward = direction == Direction::Forward;
+    Plan plan{isForward ? forwardGraph(shape) : inputGradGraph(shape)};
+    int64_t workspace = 0;
+    fe::error_t error = plan.graph->build(handle, {fe::HeurMode_t::A});
+    if (error.is_good())
+      error = plan.graph->get_workspace_size(workspace);
+    if (error.is_bad()) {
+      refusal = error.get_message();
+      return {};
     }
-    if (most > maxAttentionWorkspaceBytes) {
-      refusal = "its workspace would take " + std::to_string(most) + " bytes";
+    if (workspace > maxAttentionWorkspaceBytes) {
+      refusal =
+          "its workspace would take " + std::to_string(workspace) + " bytes";
       return {};
     }
     // The gradients of q, k and v, which cannot take their place at once.
-    plan.memory = withRoomFor(alignedWorkspace(gradBytes(shape)) + most);
+    const int64_t grads = isForward ? 0 : alignedWorkspace(gradBytes(shape));
+    plan.memory = withRoomFor(grads + workspace);
     return plan;
   }
 
@@ -224,7 +232,7 @@ struct CudnnAttention::Library {
   /// recorded graphs may refer to stays.
   void *withRoomFor(int64_t bytes) {
     if (bytes <= newest)
-      return memories.back();
+      return memories.empty() ? nullptr : memories.back();
     void *memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(bytes));
     if (error == cudaErrorMemoryAllocation)
@@ -298,15 +306,15 @@ std::unique_ptr<CudnnAttention> CudnnAttention::load(std::string &why) {
 bool CudnnAttention::forward(const Stream &stream, const AttentionShape &shape,
                              const __nv_bfloat16 *qkv, __nv_bfloat16 *output,
                              float *logSumExp) {
-  const Plan &plan = library->plan(shape);
-  if (!plan.forward)
+  const Plan &plan = library->plan(shape, Direction::Forward);
+  if (!plan.graph)
     return false;
   Addresses addresses = {{Q, part(qkv, 0)},
                          {K, part(qkv, shape.keys)},
                          {V, part(qkv, shape.values)},
                          {O, output},
                          {Stats, logSumExp}};
-  library->run(*plan.forward, stream, addresses, plan.memory);
+  library->run(*plan.graph, stream, addresses, plan.memory);
   return true;
 }
 
@@ -315,8 +323,8 @@ bool CudnnAttention::inputGrad(const Stream &stream,
                                const __nv_bfloat16 *output,
                                const __nv_bfloat16 *outputGrad,
                                const float *logSumExp) {
-  const Plan &plan = library->plan(shape);
-  if (!plan.inputGrad)
+  const Plan &plan = library->plan(shape, Direction::InputGrad);
+  if (!plan.graph)
     return false;
   auto *grads = static_cast<__nv_bfloat16 *>(plan.memory);
   const int64_t bytes = Library::gradBytes(shape);
@@ -329,7 +337,7 @@ bool CudnnAttention::inputGrad(const Stream &stream,
                          {GradQ, grads},
                          {GradK, part(grads, shape.keys)},
                          {GradV, part(grads, shape.values)}};
-  library->run(*plan.inputGrad, stream, addresses,
+  library->run(*plan.graph, stream, addresses,
                static_cast<char *>(plan.memory) +
                    Library::alignedWorkspace(bytes));
   RONDO_CUDA(cudaMemcpyAsync(qkv, grads, static_cast<size_t>(bytes),
@@ -337,6 +345,10 @@ bool CudnnAttention::inputGrad(const Stream &stream,
   return true;
 }
 
+bool CudnnAttention::isUsed() const {
+  return std::any_of(library->plans.begin(), library->plans.end(),
+                     [](const auto &plan) { return plan.second.graph; });
+}
 int64_t CudnnAttention::bytes() const { return library->sum; }
 const std::string &CudnnAttention::refusal() const { return library->refusal; }
 

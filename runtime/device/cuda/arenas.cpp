@@ -3,6 +3,8 @@
 
 #include "runtime/device/cuda/arenas.h"
 
+#include "runtime/device/host_arena.h"
+
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -95,10 +97,10 @@ static int64_t availableMemory() {
   return int64_t(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 }
 
-class PinnedArena : public Arena {
+class PinnedArena : public HostArena {
 public:
   PinnedArena(const std::shared_ptr<Gpu> &gpu, int32_t rank, int64_t bytes)
-      : gpu(gpu), size(bytes) {
+      : HostArena(bytes), gpu(gpu) {
     if (bytes == 0)
       return;
     gpu->select();
@@ -135,25 +137,8 @@ public:
     cudaFreeHost(memory);
   }
 
-  char *base() const override { return memory; }
-  int64_t bytes() const override { return size; }
-  void read(void *to, const void *from, int64_t bytes) const override {
-    if (bytes > 0)
-      std::memcpy(to, from, static_cast<size_t>(bytes));
-  }
-  void write(void *to, const void *from, int64_t bytes) override {
-    if (bytes > 0)
-      std::memcpy(to, from, static_cast<size_t>(bytes));
-  }
-  void fill(void *memory, uint8_t byte, int64_t bytes) override {
-    if (bytes > 0)
-      std::memset(memory, byte, static_cast<size_t>(bytes));
-  }
-
 private:
   const std::shared_ptr<Gpu> gpu;
-  const int64_t size;
-  char *memory = nullptr;
 };
 
 } // namespace

@@ -66,7 +66,7 @@ std::string CudaDevice::attention() const {
     return "own kernels where cuDNN " + cudnn->version() + " has none (" +
            cudnn->refusal() + ")";
   // Without a plan there was no attention in bf16.
-  if (cudnn->bytes() == 0)
+  if (!cudnn->isUsed())
     return "";
   return "cuDNN " + cudnn->version() + ", which has " +
          std::to_string(cudnn->bytes()) + " bytes a rank outside its arena";
@@ -154,6 +154,7 @@ void CudaDevice::addTo(void *sum, const void *part, int64_t bytes,
 }
 
 int64_t CudaDevice::stampOn(cudaStream_t stream) {
+  std::lock_guard<std::mutex> lock(stampMutex);
   if (numStamps == stamps.size())
     stamps.emplace_back(/*keepsTime=*/true);
   if (numStamps == 0)

@@ -10,6 +10,7 @@
 #include "runtime/device/device.h"
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -68,7 +69,7 @@ public:
   Gpu &gpu() const { return *myGpu; }
   int32_t rank() const { return me; }
   const Stream &compute() const { return computeStream; }
-  /// stamp() of another stream of this rank.
+  /// stamp() of another stream of this rank. Thread-safe.
   int64_t stampOn(cudaStream_t stream);
   /// From here on the calling thread works for this rank.
   void enter();
@@ -94,6 +95,7 @@ private:
   void *scratch = nullptr;
   /// Events of the iteration's stamps, and the first one's time on the host's
   /// clock.
+  std::mutex stampMutex;
   std::vector<Event> stamps;
   size_t numStamps = 0;
   int64_t firstNs = 0;

@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/device/cuda/graph.h"
 #include "runtime/device/host_link.h"
+#include "runtime/execution/cuda/copy_turns.h"
 
 using namespace rondo;
 using namespace rondo::runtime;
@@ -82,14 +83,15 @@ void CopyStreams::reach(ActionKind kind, int64_t replica, int64_t microbatch) {
   holdBack(stream, copy.node);
   if (isTraced)
     stamps[number].start = device.stampOn(stream);
-  enqueue(copy, stream);
+  enqueueCopy(copy, context.state.isPoisoned(), stream);
   if (isTraced)
     stamps[number].end = device.stampOn(stream);
   record(copy.node, stream);
   ++lane.enqueued;
 }
 
-void CopyStreams::enqueue(const CopyList::Copy &copy, cudaStream_t stream) {
+void rondo::runtime::cuda::enqueueCopy(const CopyList::Copy &copy,
+                                       bool isPoisoned, cudaStream_t stream) {
   for (int part = 0; part < 2; ++part) {
     const int64_t bytes = copy.bytes[part];
     if (bytes == 0)
@@ -99,7 +101,7 @@ void CopyStreams::enqueue(const CopyList::Copy &copy, cudaStream_t stream) {
         copy.isSave ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, stream));
     // A task that reads a slot after its SAVE gets NaNs. A kernel can write to
     // the host's memory in a recorded iteration, too.
-    if (context.state.isPoisoned())
+    if (isPoisoned)
       setMemory({stream, nullptr}, copy.from(part), 0xff, bytes);
   }
 }
@@ -119,22 +121,24 @@ void CopyStreams::finish(std::vector<TraceEvent> &trace, int64_t number) {
         list.eventOf(list.copies()[c], number, stamps[c].start, stamps[c].end));
 }
 
-static std::unique_ptr<CopyRunner> make(const RankContext &context,
-                                        const Messages &messages, HostLinks *) {
+static std::unique_ptr<CopyRunner>
+make(const RankContext &context, const Messages &messages, HostLinks *links) {
+  if (ordersCopies(context.program))
+    return std::make_unique<CopyTurns>(context, messages, links);
   return std::make_unique<CopyStreams>(context, messages);
 }
 
-/// Links of GPUs cannot be imposed, and the compiler refuses orders of copies
-/// for GPUs.
+/// Links of GPUs cannot be imposed.
 static std::shared_ptr<HostLinks> connectLinks(const Executable &executable,
-                                               const World &, bool areImposed) {
+                                               const World &world,
+                                               bool areImposed) {
   if (areImposed)
     throw Error("'" + std::string(executable.name) +
                     "' copies to the host over the links of its GPUs, which "
                     "cannot be imposed: leave --impose-host-links out, or "
                     "compile it with --target cpu",
                 Exit::Usage);
-  return nullptr;
+  return connectHostLinks(executable, world, areImposed);
 }
 
 const CopySupport rondo::runtime::activationCopiesOfGpus = {make, connectLinks,

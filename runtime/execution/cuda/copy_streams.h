@@ -22,6 +22,11 @@
 
 namespace rondo::runtime::cuda {
 
+/// Enqueues the parts of a copy, and fills with NaNs what has been saved if
+/// `isPoisoned`.
+void enqueueCopy(const CopyList::Copy &copy, bool isPoisoned,
+                 cudaStream_t stream);
+
 /// The copies of one rank of a program on a GPU.
 class CopyStreams : public CopyRunner {
 public:
@@ -53,7 +58,6 @@ private:
   /// Whatever `stream` gets from here on waits for what a node awaits.
   void holdBack(cudaStream_t stream, int32_t node);
   void record(int32_t node, cudaStream_t stream);
-  void enqueue(const CopyList::Copy &copy, cudaStream_t stream);
 
   const RankContext context;
   CudaDevice &device;

@@ -1,5 +1,9 @@
 //===- probe.cpp - Runs tasks on a GPU for the exporter -------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// probeOnDevice() of rondo_torch.h.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/torch/probe.h"
 

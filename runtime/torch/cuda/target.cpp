@@ -1,5 +1,10 @@
 //===- target.cpp - What tasks of exported layers enqueue -----------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// prepareOnDevice() and runTaskOnDevice() of rondo_torch.h: a task's graph, and
+// the operations that the graph calls, on the stream of its rank.
+//
+//===----------------------------------------------------------------------===//
 
 #include "runtime/bodies/cuda/attention.h"
 #include "runtime/bodies/cuda/kernels.h"

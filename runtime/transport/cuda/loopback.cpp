@@ -236,6 +236,12 @@ void Loopback::waitFor(int32_t rank, const Waiting &waiting,
   note(rank, {});
 }
 
+void Loopback::letOthersWork(int32_t rank, const std::function<void()> &wait) {
+  ranks[rank].turn.unlock();
+  wait();
+  ranks[rank].turn.lock();
+}
+
 void Loopback::note(int32_t rank, const Waiting &waiting) {
   std::lock_guard<std::mutex> lock(waitingMutex);
   ranks[rank].waiting = waiting;

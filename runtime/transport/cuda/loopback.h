@@ -49,6 +49,7 @@ public:
   void startGather(int32_t collective, int32_t rank, float *whole) override;
   void startScatter(int32_t collective, int32_t rank, float *whole) override;
   void waitCollective(int32_t collective, int32_t rank) override;
+  void letOthersWork(int32_t rank, const std::function<void()> &wait) override;
   void abort() override;
   Waiting waiting(int32_t rank) const override;
   std::vector<LinkFigures> links() override;

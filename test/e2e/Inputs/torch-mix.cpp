@@ -280,7 +280,7 @@ const char *sizes(const rondo_layer *, rondo_sizes *sizes) {
   sizes->saved_for_weight_grad_bytes = bytes;
   sizes->kept_for_weight_grad_bytes = bytes;
   sizes->output_bytes = bytes;
-  // Of a product on a GPU, and of F's own tensor.
+  // For a product on a GPU, and for F's own tensor.
   sizes->workspace_bytes = bytes + 65728;
   return nullptr;
 }

@@ -348,15 +348,20 @@ def check_calls(folder: Path, checks: Checks) -> None:
         layers["m0"].extra = torch.nn.Parameter(torch.zeros(sizes))
         return layers
 
+    named = models.tied()
+    named = {"embedding": named["embedding"], "wte": torch.nn.Linear(48, 48), "head": named["head"]}
+
     calls: dict[str, dict[str, Any]] = {
         "is a file": {"out": folder / "file"},
         "among 9 ranks": {"ranks": 9},
         "ranks is 0; it must be": {"ranks": 0},
         "ranks is 1.5; it must be": {"ranks": 1.5},
+        "ranks is tensor(1.5000); it must be": {"ranks": torch.tensor(1.5)},
         "a rank of placement is -1": {"placement": [0, 0, -1, 0]},
         "microbatches is 0; it must be": {"microbatches": 0},
         "schedules is a string": {"schedules": "1f1b"},
         "'' is no schedule": {"schedules": ("",)},
+        "1 is no schedule": {"schedules": (1,)},
         "schedules has '1f1b' twice": {"schedules": ("1f1b", "1f1b")},
         "recompute is nan": {"recompute": math.nan},
         "layers is a list": {"layers": list(models.mixing().values())},
@@ -369,11 +374,13 @@ def check_calls(folder: Path, checks: Checks) -> None:
         "both have a tensor named 'm0.gate.weight'": {
             "layers": models.mixing() | {"m0.gate": torch.nn.Linear(1, 1)}
         },
+        "a matrix that a program calls 'wte.weight'": {"layers": named},
         "example is a list": {"example": [[1]]},
         "both have one shape": {"targets": tokens[:, 1:]},
         "with a sample and a token at least": {"example": tokens[:0], "targets": tokens[:0]},
         "has tokens from": {"example": tokens + models.VOCAB},
         "vocab is 0": {"vocab": 0},
+        "vocab is 256.5": {"vocab": 256.5},
         "1 layers are placed": {"placement": [0]},
         "takes tokens": {"example": tokens.float()},
         "not a layer before it": {"inputs": {"m0": ["m1"]}},

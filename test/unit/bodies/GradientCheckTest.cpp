@@ -3,6 +3,7 @@
 // of each kind.
 
 #include "Model.h"
+#include "SimpleBody.h"
 
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/gradient_check.h"
@@ -47,11 +48,6 @@ enum class Fault {
 };
 Fault fault;
 constexpr int64_t count = 32;
-
-float *floats(void *buffer) { return static_cast<float *>(buffer); }
-const float *floats(const void *buffer) {
-  return static_cast<const float *>(buffer);
-}
 
 /// From the last F.
 const float *lastInput;
@@ -186,7 +182,7 @@ TEST(GradientCheck, Faults) {
 
 /// Whether the body below takes every row for one document in I.
 bool mistakesDocuments;
-constexpr int64_t width = 16;
+constexpr int64_t width = simpleWidth;
 
 /// Calls each(element, the same one of the document's first token).
 template <typename Each>
@@ -240,22 +236,10 @@ const char *sizesOfDifferences(const rondo_layer *layer, rondo_sizes *sizes) {
       sizes->output_bytes = 4 * width * layer->tokens;
   return nullptr;
 }
-int32_t tensorsOfDifferences(const rondo_layer *, rondo_tensor *out,
-                             int32_t capacity) {
-  if (capacity > 0)
-    out[0] = {"weight", 1, {width}, 0, RONDO_INIT_ONES, 0, 0};
-  return 1;
-}
-
 TEST(GradientCheck, RowsOfDocuments) {
-  rondo_body body{};
-  body.version = RONDO_BODY_VERSION;
-  body.min_inputs = body.max_inputs = 1;
-  body.sizes = sizesOfDifferences;
-  body.tensors = tensorsOfDifferences;
-  body.cpu.forward = differences;
-  body.cpu.input_grad = inputGradOfDifferences;
-  body.cpu.weight_grad = weightGradOfDifferences;
+  rondo_body body = simpleBody(sizesOfDifferences,
+                               {differences, inputGradOfDifferences,
+                                weightGradOfDifferences, nullptr, nullptr});
   body.takes_documents = 1;
   LayerDesc layer{};
   layer.name = "differences";

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Named parts of what F of a custom layer saves: places, addresses, checks.
 
-#include "runtime/base/error.h"
+#include "SimpleBody.h"
+
 #include "runtime/bodies/custom.h"
 #include "runtime/bodies/gradient_check.h"
 #include "runtime/model/documents.h"
 #include "runtime/model/share.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -14,7 +16,7 @@
 namespace rondo::runtime::listed_parts {
 namespace {
 
-constexpr int64_t width = 16;
+constexpr int64_t width = simpleWidth;
 enum { Input, Slope, Product };
 
 /// The error that the body makes.
@@ -23,10 +25,6 @@ Mistake mistake;
 std::vector<void *> addresses;
 bool isWhole;
 int32_t numSaved = 3;
-
-float *floats(const void *buffer) {
-  return static_cast<float *>(const_cast<void *>(buffer));
-}
 
 /// y = (w * x)^2, where both tasks read the product and I the slope.
 const char *sizes(const rondo_layer *layer, rondo_sizes *out) {
@@ -39,11 +37,6 @@ const char *sizes(const rondo_layer *layer, rondo_sizes *out) {
   out->saved[Slope] = {"slope", bytes, RONDO_READ_BY_INPUT_GRAD};
   out->saved[Product] = {"product", bytes, RONDO_READ_BY_BOTH};
   return nullptr;
-}
-int32_t tensors(const rondo_layer *, rondo_tensor *out, int32_t capacity) {
-  if (capacity > 0)
-    out[0] = {"weight", 1, {width}, 0, RONDO_INIT_ONES, 0, 0};
-  return 1;
 }
 void remember(const rondo_task *task) {
   addresses.assign(task->saved, task->saved + 3);
@@ -93,11 +86,6 @@ protected:
   ListedPart() {
     mistake = Mistake::None;
     numSaved = 3;
-    body.version = RONDO_BODY_VERSION;
-    body.min_inputs = body.max_inputs = 1;
-    body.sizes = sizes;
-    body.tensors = tensors;
-    body.cpu = {forward, inputGrad, weightGrad, nullptr, nullptr};
     layer.name = "square";
     layer.kind = LayerKind::Custom;
     layer.batch = 2;
@@ -118,12 +106,7 @@ protected:
   }
 
   std::string error() {
-    try {
-      checkCustomLayer(layer);
-    } catch (const Error &error) {
-      return error.what();
-    }
-    return "";
+    return errorThrownBy([this] { checkCustomLayer(layer); });
   }
   /// The addresses that a task gets of parts that lie in these buffers.
   std::vector<void *> placesIn(CustomTask task) {
@@ -143,7 +126,8 @@ protected:
 
   static constexpr int64_t bytes[] = {64, 128};
   alignas(64) char forI[256], forW[256], awayForI[256], awayForW[256];
-  rondo_body body{};
+  const rondo_body body =
+      simpleBody(sizes, {forward, inputGrad, weightGrad, nullptr, nullptr});
   LayerDesc layer{};
 };
 constexpr int64_t ListedPart::bytes[];

@@ -39,7 +39,7 @@ TEST(SavedParts, TogetherAreAllThatIsSaved) {
       const uint64_t bit = uint64_t(1) << part;
       const LayerSizes one = sizesWith(layer, bit);
       const int64_t bytes = one.awayForInputGrad + one.awayForWeightGrad;
-      // What stays and what leaves are as large as all was.
+      // The parts that stay and those that leave have the bytes of all.
       EXPECT_EQ(one.savedForInputGrad, none.savedForInputGrad);
       EXPECT_EQ(one.savedForWeightGrad, none.savedForWeightGrad);
       // A kind of layer has the parts that its row names.

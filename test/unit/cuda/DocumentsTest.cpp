@@ -88,8 +88,8 @@ TEST_F(DeviceTest, AttentionOfDocumentsFp32) {
     checkAttention<float>(stream, shape, tileEnds);
 }
 
-/// What attention makes of a token's row, byte by byte: the output, and the
-/// gradients of q, k and v.
+/// The results of attention for a token's row, byte by byte: the output, and
+/// the gradients of q, k and v.
 template <typename T> struct Attended {
   std::vector<T> output, grads;
 };

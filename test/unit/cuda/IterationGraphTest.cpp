@@ -76,7 +76,7 @@ TEST_F(IterationGraphs, FewRecordingsAreKept) {
   EXPECT_EQ(run({1, 3, 4, 5, 6, 7, 2}), "rrrrrrR");
 }
 
-// Of batches that do not repeat, 64 are remembered.
+// 64 batches that do not repeat are remembered.
 TEST_F(IterationGraphs, VariantsThatDoNotRepeatAreForgotten) {
   for (int64_t variant = 1; variant <= 64; ++variant)
     EXPECT_EQ(run(variant), 'e');

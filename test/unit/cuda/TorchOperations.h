@@ -1,8 +1,8 @@
 //===- TorchOperations.h - Operations of graphs on a device -----*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What an operation allocates is recorded without a GPU first, as the exporter
-// does.
+// The allocations of an operation are recorded without a GPU first, as the
+// exporter does.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ template <typename T> struct Held {
     result.allocation = -1;
     return result;
   }
-  /// Of a matrix, or of one of several.
+  /// The place of an element of a matrix, or of one of several.
   int64_t at(int64_t sample, int64_t i, int64_t j) const {
     const size_t d = sizes.size() - 2;
     return first + (d == 1 ? sample * strides[0] : 0) + i * strides[d] +

@@ -17,7 +17,7 @@ template <typename T> class TorchRows : public TorchOperations {};
 using Types = testing::Types<float, Bf16>;
 TYPED_TEST_SUITE(TorchRows, Types);
 
-// Of both types of indices, in place and not, with rows apart and not.
+// Both types of indices, in place and not, with gaps between rows and without.
 TYPED_TEST(TorchRows, AddsRowsWhereIndicesSay) {
   using T = TypeParam;
   const std::vector<int64_t> wide = {3, 0, 3, 6, 3, 0};

@@ -22,7 +22,7 @@ TEST_F(TorchTask, EnqueuesItsGraphAndCopies) {
   EXPECT_EQ(emulation::loadedModules(), 0);
 }
 
-// Of programs whose tasks have no number of the iteration on the device.
+// Some programs give their tasks no number of the iteration on the device.
 TEST_F(TorchTask, TakesTheIterationItIsCalledWith) {
   Tables tables;
   Layer layer(tables, stream);

@@ -5,6 +5,7 @@
 
 #include "runtime/bodies/cuda/gemm_choices.h"
 #include "test/cuda_emulation/emulation.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include <thread>
 
@@ -61,15 +62,6 @@ protected:
     Gemms tuned(Gemms::GeluFusion::ByDevice, choices);
     return chosen(tuned);
   }
-  static std::string errorOf(const std::function<void()> &call) {
-    try {
-      call();
-    } catch (const Error &error) {
-      return error.what();
-    }
-    return "no error";
-  }
-
   const int64_t rows = 4, columns = 8, inner = 3;
   DeviceArray<float> a{std::vector<float>(size_t(rows * inner), 1)},
       b{std::vector<float>(size_t(inner * columns), 1)}, d{rows * columns};
@@ -99,12 +91,12 @@ TEST_F(TuningTest, TakesTheFastestAndWritesItOnce) {
   // A shape that the text lacks is measured and added.
   product.columns = product.stride = 4;
   product.b.stride = 4;
-  EXPECT_EQ(errorOf([&] {
+  EXPECT_EQ(errorThrownBy([&] {
               Gemms tuned(Gemms::GeluFusion::ByDevice, again);
               tuned.multiply(stream, product, scratch.get());
               wait();
             }),
-            "no error");
+            "");
   ASSERT_EQ(written.size(), 2u);
   EXPECT_EQ(std::count(written[1].begin(), written[1].end(), '\n'), 2);
   EXPECT_NE(written[1].find(written[0]), std::string::npos);
@@ -200,35 +192,35 @@ TEST_F(TuningTest, RefusesTextsOfOthers) {
     changed.replace(changed.find(old), old.size(), now);
     return changed;
   };
-  EXPECT_EQ(errorOf([&] {
+  EXPECT_EQ(errorThrownBy([&] {
               Gemms tuned(Gemms::GeluFusion::ByDevice,
                           make(with("Emulated", "Other")));
             }),
             "--tune 'file' was written for Other GPU with cuBLASLt 120805, "
             "this is Emulated GPU with cuBLASLt 120805: delete it or give "
             "another name");
-  EXPECT_EQ(errorOf([&] {
+  EXPECT_EQ(errorThrownBy([&] {
               Gemms tuned(Gemms::GeluFusion::ByDevice,
                           make(with("120805", "120900")));
             }),
             "--tune 'file' was written for Emulated GPU with cuBLASLt 120900, "
             "this is Emulated GPU with cuBLASLt 120805: delete it or give "
             "another name");
-  EXPECT_EQ(errorOf([&] { make(text + with("Emulated", "Other")); }),
+  EXPECT_EQ(errorThrownBy([&] { make(text + with("Emulated", "Other")); }),
             "--tune 'file' has products of Emulated GPU with cuBLASLt 120805 "
             "and of Other GPU with cuBLASLt 120805: delete it or give another "
             "name");
   for (const std::string &broken :
        {text + "\n", with("65536 1", "65536"), with("\t4 8", "\t4 x"),
         with("\t120805", ""), text.substr(0, text.rfind('\t')) + "\tsoon\n"})
-    EXPECT_NE(errorOf([&] {
+    EXPECT_NE(errorThrownBy([&] {
                 make(broken);
               }).find("of --tune 'file' is not a GPU, a version, 12 numbers"),
               std::string::npos)
         << broken;
   // The library no longer has the second algorithm.
   emulation::setAlgorithms({{5000}});
-  EXPECT_EQ(errorOf([&] { chosenBy(make(text)); }),
+  EXPECT_EQ(errorThrownBy([&] { chosenBy(make(text)); }),
             "cuBLASLt refuses the algorithm that --tune 'file' has for a "
             "product of 4 x 8 x 3: delete it or give another name");
 }

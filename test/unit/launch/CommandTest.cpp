@@ -73,6 +73,20 @@ TEST(Command, WordsOfArraysAreSplitUnlessTheyAreQuoted) {
             "--c[] --a[1] --b[]");
   EXPECT_EQ(flagsOf(readCommand(array + "\"${A[@]}\"\n").command),
             "--c[] --a 1[] --b[]");
+  EXPECT_EQ(flagsOf(readCommand("A=()\nrun.py --c \"${A[@]}\"\n").command),
+            "--c[]");
+}
+
+TEST(Command, VariablesOfSeveralLinesAreSplit) {
+  EXPECT_EQ(flagsOf(readCommand("A=\"\n  --a 1 \\\n\t--b 2\n  --c\n\"\n"
+                                "run.py $A --d\n")
+                        .command),
+            "--a[1] --b[2] --c[] --d[]");
+  EXPECT_EQ(flagsOf(readCommand("A=\"--a 1\"\nB=$A\nrun.py $B\n").command),
+            "--a[1]");
+  EXPECT_EQ(
+      flagsOf(readCommand("A=\"--a 1\"\nA+=\" --b 2\"\nrun.py $A\n").command),
+      "--a[1] --b[2]");
 }
 
 TEST(Command, FaultsNameThePlace) {

@@ -1,6 +1,7 @@
 //===- ModelPlansTest.cpp - Plans of models -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "planning/model/ModelPlans.h"
 #include "ChainExamples.h"
 #include "planning/chain/ChainCosts.h"
 #include "planning/model/GivenCuts.h"

@@ -3,6 +3,7 @@
 
 #include "AdaptiveFixture.h"
 
+#include "runtime/adaptive/found_program.h"
 #include "runtime/adaptive/program_values.h"
 #include "runtime/adaptive/tuner.h"
 #include "runtime/base/error.h"

@@ -1,18 +1,12 @@
 //===- BatchesTest.cpp - A schedule for each batch of documents -----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "ManualClock.h"
-#include "Training.h"
+#include "BatchFixture.h"
 
-#include "runtime/adaptive/batch_background.h"
+#include "runtime/adaptive/program_values.h"
 #include "runtime/base/error.h"
-#include "runtime/model/documents.h"
-#include "runtime/trainer/extras.h"
 
 #include <algorithm>
-#include <condition_variable>
-#include <future>
-#include <mutex>
 #include <numeric>
 #include <set>
 #include <sstream>
@@ -22,86 +16,6 @@ using namespace rondo::runtime;
 using namespace rondo::runtime::test;
 
 namespace {
-
-constexpr int32_t numMicrobatches = 4, rowTokens = 24, documentTokens = 8;
-
-/// A program of two ranks whose tables have the largest batch: four rows of
-/// three documents.
-struct BatchExecutable {
-  /// `slots` of messages and activations; 0: one for each micro-batch.
-  explicit BatchExecutable(int slots = 0, Lists pipeline = {}) {
-    Spec spec = gpt({2, 2}, {0, 1}, /*tied=*/false);
-    for (LayerDesc &layer : spec.layers)
-      layer = rowOfDocuments(layer, rowTokens);
-    spec.messageSlots = spec.savedSlots = slots;
-    spec.hasDataFirst = true;
-    spec.pipeline = std::move(pipeline);
-    program.emplace(spec);
-    costs.resize(static_cast<size_t>(program->exe.numReplicas) *
-                 numCostColumns);
-    for (int32_t h = 0; h < program->exe.numReplicas; ++h)
-      for (ActionKind kind :
-           {ActionKind::Forward, ActionKind::InputGrad, ActionKind::WeightGrad})
-        costs[h * numCostColumns + costColumn(kind)] = {1000, 100 + 20 * h, 50,
-                                                        1};
-    const ProgramDesc &first = program->programs.front();
-    size = {first.layers, first.shares, first.edges};
-    starts = {0, 8, 16, 24};
-    documents.assign(numMicrobatches, {3, starts.data(), 0.25});
-    sizeOf.assign(numMicrobatches, 0);
-    caps.assign(program->exe.numRanks, int64_t(1) << 40);
-    limits = {rowTokens, documentTokens, numMicrobatches,
-              rowTokens, caps.data(),    costs.data()};
-    uneven = {1, &size, sizeOf.data(), documents.data(), checkUneven, &limits};
-    for (ProgramDesc &desc : program->programs)
-      desc.uneven = &uneven;
-    program->exe.extras.batchSearch = &batchSearch;
-    program->exe.extras.batches = &batchRuns;
-  }
-  BatchExecutable(const BatchExecutable &) = delete;
-
-  const Executable &exe() const { return program->exe; }
-  /// Ranks may hold the activations of one row of the most tokens.
-  void limitToOneRow() {
-    for (int32_t h = 0; h < exe().numReplicas; ++h) {
-      const ShareDesc &share = program->programs.front().shares[h];
-      int64_t &cap = caps[exe().replicas[h].rank] = 0;
-      for (Buffer saved :
-           {Buffer::SavedForInputGrad, Buffer::SavedForWeightGrad,
-            Buffer::KeptForWeightGrad})
-        cap += share.bytes[static_cast<int>(saved)];
-    }
-  }
-
-  std::optional<rondo::runtime::test::Program> program;
-
-private:
-  std::vector<AffineCost> costs;
-  MicrobatchDesc size{};
-  std::vector<int32_t> starts, sizeOf;
-  std::vector<DocumentsDesc> documents;
-  std::vector<int64_t> caps;
-  BatchLimitsDesc limits{};
-  UnevenDesc uneven{};
-};
-
-using Rows = std::vector<std::vector<int32_t>>;
-
-PackedBatch batchOf(const Rows &lengths) {
-  PackedBatch batch;
-  int64_t position = 0;
-  for (const std::vector<int32_t> &row : lengths) {
-    batch.rows.emplace_back();
-    for (int32_t tokens : row) {
-      batch.rows.back().push_back({position, tokens});
-      position += 100;
-    }
-  }
-  return batch;
-}
-
-const PackedBatch someBatch =
-    batchOf({{8, 8, 8}, {1}, {2, 3}, {8, 8, 1, 1, 1}});
 
 TEST(BatchPlanner, FindsTheOrderOfSumsWithoutClocks) {
   const BatchExecutable executable;
@@ -422,146 +336,6 @@ TEST(Batches, RefuseWhatChangesSchedules) {
     EXPECT_NE(outcome.err.find("--adapt"), std::string::npos) << outcome.err;
     EXPECT_NE(outcome.err.find("each batch"), std::string::npos) << outcome.err;
   }
-}
-
-//===----------------------------------------------------------------------===//
-// Planning while ranks train.
-//===----------------------------------------------------------------------===//
-
-/// Plans as a test lets it.
-class StepwisePlanner final : public BatchPlanner {
-public:
-  explicit StepwisePlanner(const Executable &executable)
-      : own(batchSearch.makePlanner(executable)) {}
-
-  PlannedBatch early(PackedBatch batch) override {
-    clock->advance(2);
-    PlannedBatch planned = own->early(std::move(batch));
-    program = planned.program;
-    return planned;
-  }
-  std::shared_ptr<const FoundProgram>
-  improve(const PlannedBatch &, int64_t effort, uint64_t,
-          const std::atomic<bool> &interrupt) override {
-    std::unique_lock<std::mutex> lock(mutex);
-    efforts.push_back(effort);
-    changed.notify_all();
-    if (isStuck)
-      changed.wait(lock, [&] { return interrupt.load() || !isStuck; });
-    clock->advance(3);
-    if (isFailing)
-      throw Error("no order");
-    return efforts.size() < 4 ? program : nullptr;
-  }
-  std::shared_ptr<const FoundProgram> ofKind(runtime::ProgramKind,
-                                             const PackedBatch &) override {
-    return nullptr;
-  }
-  void awaitSearches(size_t count) {
-    std::unique_lock<std::mutex> lock(mutex);
-    changed.wait(lock, [&] { return efforts.size() == count; });
-  }
-
-  const std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  bool isStuck = false, isFailing = false;
-  std::vector<int64_t> efforts;
-  std::mutex mutex;
-  std::condition_variable changed;
-
-private:
-  const std::unique_ptr<BatchPlanner> own;
-  std::shared_ptr<const FoundProgram> program;
-};
-
-TEST(BackgroundPlanner, TakesTheEarlyScheduleIfTheSearchIsLate) {
-  const BatchExecutable executable;
-  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
-  StepwisePlanner &planner = *owned;
-  planner.isStuck = true;
-  BackgroundPlanner background(std::move(owned), 800, {}, planner.clock);
-  background.begin([] { return someBatch; }, 1);
-  planner.awaitSearches(1);
-  const BackgroundPlanner::Result result = background.take();
-  EXPECT_EQ(result.planned.source, PlannedBatch::Source::Early);
-  EXPECT_EQ(result.seconds, 2);
-  {
-    std::lock_guard<std::mutex> lock(planner.mutex);
-    planner.isStuck = false;
-  }
-  planner.changed.notify_all();
-}
-
-TEST(BackgroundPlanner, TakesTheSearchedScheduleIfItIsReady) {
-  const BatchExecutable executable;
-  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
-  StepwisePlanner &planner = *owned;
-  BackgroundPlanner background(std::move(owned), 800, {}, planner.clock);
-  background.begin([] { return someBatch; }, 1);
-  // The last search begins after the result of the one before it is kept.
-  planner.awaitSearches(4);
-  const BackgroundPlanner::Result result = background.take();
-  EXPECT_EQ(result.planned.source, PlannedBatch::Source::Searched);
-  EXPECT_EQ(result.seconds, 2 + 3 * 3);
-  EXPECT_EQ(planner.efforts, (std::vector<int64_t>{100, 100, 200, 400}));
-}
-
-/// Other processes get each result, and then the number of all.
-TEST(BackgroundPlanner, ReportsEachResultAndTheEnd) {
-  const BatchExecutable executable;
-  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
-  StepwisePlanner &planner = *owned;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<int64_t> found, ends;
-  BackgroundPlanner::Watch watch;
-  watch.found = [&](const BackgroundPlanner::Result &result) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    EXPECT_EQ(result.iteration, 7);
-    found.push_back(result.number);
-  };
-  watch.ended = [&](int64_t iteration, int64_t count) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex);
-      EXPECT_EQ(iteration, 7);
-      ends.push_back(count);
-    }
-    changed.notify_all();
-  };
-  BackgroundPlanner background(std::move(owned), 800, std::move(watch),
-                               planner.clock);
-  background.begin([] { return someBatch; }, 7);
-  std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [&] { return !ends.empty(); });
-  // The last of four further searches finds nothing.
-  EXPECT_EQ(found, (std::vector<int64_t>{0, 1, 2, 3}));
-  EXPECT_EQ(ends, std::vector<int64_t>{4});
-  lock.unlock();
-  EXPECT_EQ(background.take().number, 3);
-}
-
-/// Also after a search that fails.
-TEST(BackgroundPlanner, ReportsTheEndAfterASearchThatFails) {
-  const BatchExecutable executable;
-  auto owned = std::make_unique<StepwisePlanner>(executable.exe());
-  StepwisePlanner &planner = *owned;
-  planner.isFailing = true;
-  std::promise<int64_t> end;
-  BackgroundPlanner::Watch watch;
-  watch.ended = [&](int64_t, int64_t count) { end.set_value(count); };
-  BackgroundPlanner background(std::move(owned), 800, std::move(watch),
-                               planner.clock);
-  background.begin([] { return someBatch; }, 7);
-  EXPECT_EQ(end.get_future().get(), 1);
-  EXPECT_EQ(background.take().planned.source, PlannedBatch::Source::Early);
-}
-
-TEST(BackgroundPlanner, ReportsWhatPackingThrows) {
-  const BatchExecutable executable;
-  BackgroundPlanner background(batchSearch.makePlanner(executable.exe()), 0);
-  background.begin([]() -> PackedBatch { throw Error("no data"); }, 1);
-  EXPECT_THROW((void)background.take(), Error);
-  background.begin([] { return someBatch; }, 1);
-  EXPECT_EQ(background.take().planned.source, PlannedBatch::Source::Early);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "runtime/base/crc32c.h"
+#include "test/unit/ErrorThrownBy.h"
 #include "test/unit/conformance/MemoryEndpoint.h"
 
 #include "gtest/gtest.h"
@@ -47,16 +48,6 @@ private:
   std::deque<std::vector<char>> kept;
 };
 
-/// Text of the error that a transport throws in `act`; empty: none.
-template <typename Act> std::string errorOf(Act act) {
-  try {
-    act();
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "";
-}
-
 testing::AssertionResult has(const std::string &error,
                              const std::string &part) {
   if (error.find(part) != std::string::npos)
@@ -86,7 +77,7 @@ TEST(Checksum, NamesAMessageBetweenThreads) {
           transport->receive(0, {0, 7, 0, 1}, received.data(), 100);
       transport->send(0, {0, 7, 0, 1}, sent.data(), 100);
       const std::string error =
-          errorOf([&] { transport->waitReceived(0, ticket); });
+          errorThrownBy([&] { transport->waitReceived(0, ticket); });
       EXPECT_EQ(received == sent, !spoils);
       if (checks && spoils)
         EXPECT_TRUE(has(error, "message 2F7 from rank 0 to rank "
@@ -112,7 +103,7 @@ runProcesses(const TransportParams &params, MakeEndpoint makeEndpoint,
       world.processes = world.localProcesses = 2;
       auto transport =
           makeProcessTransport(params, world, makeEndpoint(network, p), {2});
-      errors[p] = errorOf(
+      errors[p] = errorThrownBy(
           [&] { transport->iterate(p, false, [&] { act(*transport, p); }); });
     });
   for (std::thread &thread : threads)
@@ -178,7 +169,7 @@ TEST(Checksum, NamesAPartOfASumBetweenProcesses) {
   world.processes = world.localProcesses = 2;
   auto transport = makeProcessTransport(
       params, world, std::make_unique<MemoryEndpoint>(network, 0), {2});
-  EXPECT_TRUE(has(errorOf([&] { addAll(*transport, 0); }),
+  EXPECT_TRUE(has(errorThrownBy([&] { addAll(*transport, 0); }),
                   "a part of collective 0 from rank 1 to rank 0 "
                   "has changed on its way"));
 }

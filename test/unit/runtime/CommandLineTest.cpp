@@ -15,14 +15,6 @@ using namespace rondo::runtime::test;
 
 namespace {
 
-Options optionsOf(std::vector<std::string> words) {
-  words.insert(words.begin(), "train");
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  return parseOptions(static_cast<int>(argv.size()), argv.data());
-}
-
 TEST(CommandLine, DataAreNamedWhereMissing) {
   Program program(gpt({2, 2}, {0, 1}, true));
   Outcome outcome = run(program, {});

@@ -4,8 +4,8 @@
 #include "Training.h"
 
 #include "kinds/RowSize.h"
-#include "runtime/base/error.h"
 #include "runtime/data/documents.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include <algorithm>
 #include <array>
@@ -71,7 +71,7 @@ TEST(Packing, TheLastDrawnAreLeftOutUntilRowsFit) {
   EXPECT_EQ(positions(pack({4, 4, 2, 5}, {2, 6, 6, 0})), (Rows{{0, 2}, {1}}));
   EXPECT_EQ(positions(pack({4, 4, 2, 3}, {2, 7, 7, 0})),
             (Rows{{0, 3}, {1, 2}}));
-  // As many documents as rows always stay, since each fits a row of its own.
+  // A batch keeps one document for each row, since each fits a row of its own.
   EXPECT_EQ(positions(pack({6, 6, 1}, {2, 6, 6, 0})), (Rows{{0}, {1}}));
 }
 
@@ -117,14 +117,10 @@ TEST(Packing, ANumberOfDocumentsMayBeStated) {
   for (const auto &row : batch.rows)
     count += row.size();
   EXPECT_EQ(count, 9u);
-  try {
-    (void)documents->packBatch(7, 3, {4, 400, 40, 3});
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_STREQ(error.what(),
-                 "no batch of 3 documents of at most 40 tokens has a document "
-                 "in each of 4 micro-batches");
-  }
+  EXPECT_EQ(
+      errorThrownBy([&] { (void)documents->packBatch(7, 3, {4, 400, 40, 3}); }),
+      "no batch of 3 documents of at most 40 tokens has a document in "
+      "each of 4 micro-batches");
 }
 
 // A file of text is a document; its last byte is only a target.
@@ -190,12 +186,8 @@ TEST(Documents, PartsDoNotShareTokens) {
 
 std::string errorOf(const std::vector<std::string> &paths, double heldOut,
                     int32_t vocab, int32_t endToken = defaultEndToken) {
-  try {
-    (void)openDocuments(paths, heldOut, vocab, endToken);
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "";
+  return errorThrownBy(
+      [&] { (void)openDocuments(paths, heldOut, vocab, endToken); });
 }
 
 TEST(Documents, Faults) {

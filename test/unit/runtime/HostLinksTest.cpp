@@ -128,8 +128,6 @@ protected:
   Executable executable{};
 };
 
-} // namespace
-
 TEST_F(HostLinksTest, ProcessesTakeTurnsInTheOrderOfEachIteration) {
   setUp({2, 0, 3, 1});
   constexpr int iterations = 50;
@@ -170,8 +168,9 @@ TEST_F(HostLinksTest, AnImposedLinkCarriesOneCopyAtATime) {
   std::sort(times.begin(), times.end());
   for (size_t i = 0; i < times.size(); ++i) {
     EXPECT_GE(times[i].second - times[i].first, 200'000);
-    if (i > 0)
+    if (i > 0) {
       EXPECT_GE(times[i].first, times[i - 1].second);
+    }
   }
 }
 
@@ -229,3 +228,5 @@ TEST(SharedMemory, WhatIsNotThereCannotBeOpened) {
   EXPECT_THROW(SharedMemory("/rondo-none", 128), Error);
   EXPECT_THROW(SharedMemory(memory.name(), 64), Error);
 }
+
+} // namespace

@@ -1,9 +1,9 @@
 //===- MessageTagsTest.cpp - Message names as numbers and as text ---------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "runtime/base/error.h"
 #include "runtime/transport/process_transport.h"
 #include "runtime/transport/transport.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include "gtest/gtest.h"
 
@@ -48,12 +48,9 @@ TEST(MessageNames, AreThoseOfTasks) {
 }
 
 std::string mismatch(MessageName sent, MessageName posted) {
-  try {
+  return errorThrownBy([&] {
     checkMatch({sent, nullptr, 8}, {posted, nullptr, 8}, 4, 5, edges);
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(MessageNames, MismatchesSayWhatDiffers) {

@@ -108,8 +108,9 @@ TEST(Overlapping, LateNormsAreThoseOfTheReference) {
       }
 }
 
-TEST(Overlapping, OrdinaryPipelinesAreVerifiedWithTheSameSlots) {
-  Spec spec = overlappedGpt(Overlap::Stash, 2, 2);
+/// Verifies the pipeline and one whose iterations do not overlap, in turn.
+Outcome verifyInTurn(Overlap::Policy policy) {
+  Spec spec = overlappedGpt(policy, 2, 2);
   spec.others.push_back(
       {"drained", 2, spec.layers.front().batch,
        [](const Spec &own) { return oneForwardOneBackward(own, false); }});
@@ -118,20 +119,17 @@ TEST(Overlapping, OrdinaryPipelinesAreVerifiedWithTheSameSlots) {
       run(program, {"--verify", "--quiet", "--schedule", "drained:3,pipeline:4",
                     "--iterations", "14"});
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  return outcome;
+}
+
+TEST(Overlapping, OrdinaryPipelinesAreVerifiedWithTheSameSlots) {
+  const Outcome outcome = verifyInTurn(Overlap::Stash);
   EXPECT_NE(outcome.out.find("verify: PASS all 3"), std::string::npos)
       << outcome.out;
 }
 
 TEST(Overlapping, SeveralProgramsInTurnKeepTheChangesOfWeights) {
-  Spec spec = overlappedGpt(Overlap::Extrapolated, 2, 2);
-  spec.others.push_back(
-      {"drained", 2, spec.layers.front().batch,
-       [](const Spec &own) { return oneForwardOneBackward(own, false); }});
-  Program program(spec);
-  Outcome outcome =
-      run(program, {"--verify", "--quiet", "--schedule", "drained:3,pipeline:4",
-                    "--iterations", "14"});
-  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  verifyInTurn(Overlap::Extrapolated);
 }
 
 //===----------------------------------------------------------------------===//
@@ -144,12 +142,7 @@ struct Ran {
 
 Ran bothOf(const Spec &spec) {
   Program program(spec);
-  std::vector<std::string> words = {"fixture", "--warmup", "0"};
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  const Options options =
-      parseOptions(static_cast<int>(argv.size()), argv.data());
+  const Options options = optionsOf({"--warmup", "0"});
   Trainer trainer(program.exe, options, /*useGeneratedData=*/true);
   RunFromStart how;
   how.iterations = 6;

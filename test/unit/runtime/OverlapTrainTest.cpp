@@ -187,14 +187,10 @@ TEST_F(OverlapTraining, ProcessesTrainToTheBitsOfThreads) {
 std::vector<double> changes(const Program &program,
                             std::vector<std::string> words,
                             Snapshot *snapshot = nullptr) {
-  words.insert(words.begin(), {"fixture", "--optimizer", "sgd", "--momentum",
-                               "0", "--weight-decay", "0", "--warmup", "0",
-                               "--lr", "0.5", "--min-lr", "0.5"});
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
-  const Options options =
-      parseOptions(static_cast<int>(argv.size()), argv.data());
+  words.insert(words.begin(),
+               {"--optimizer", "sgd", "--momentum", "0", "--weight-decay", "0",
+                "--warmup", "0", "--lr", "0.5", "--min-lr", "0.5"});
+  const Options options = optionsOf(words);
   Trainer trainer(program.exe, options, /*useGeneratedData=*/true);
   RunFromStart how;
   how.keepBefore = true;
@@ -257,13 +253,8 @@ TEST(OverlapSteps, RatesDependOnTheDelay) {
 
 TEST_F(OverlapTraining, CopiesOfATensorStayEqual) {
   Program program(overlappedGpt(Overlap::Extrapolated, 3, 1));
-  std::vector<std::string> words = {
-      "fixture", "--clip", "0.01", "--lr-by-delay", "9", "--warmup", "0"};
-  std::vector<char *> argv;
-  for (std::string &word : words)
-    argv.push_back(word.data());
   const Options options =
-      parseOptions(static_cast<int>(argv.size()), argv.data());
+      optionsOf({"--clip", "0.01", "--lr-by-delay", "9", "--warmup", "0"});
   Trainer trainer(program.exe, options, /*useGeneratedData=*/true);
   RunFromStart how;
   how.iterations = 12;

@@ -6,8 +6,8 @@
 #include "Support.h"
 
 #include "runtime/base/clock.h"
-#include "runtime/base/error.h"
 #include "runtime/execution/program_run.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include "gtest/gtest.h"
 
@@ -35,13 +35,7 @@ std::string failureOf(
   ProgramRun run(connections, findProgram(program.exe, ProgramKind::Pipeline));
   running = &run;
   Team team(run.program().numRanks);
-  try {
-    run.iterate(team);
-  } catch (const Error &error) {
-    EXPECT_EQ(error.code, code) << error.what();
-    return error.what();
-  }
-  return "no error";
+  return errorThrownBy([&] { run.iterate(team); }, code);
 }
 
 /// If no rank makes progress, the error says for how long and which ranks wait.
@@ -100,7 +94,7 @@ TEST(Run, AStoppedProcessHasNotFailed) {
                       [&](const ProgramRun *&) {
                         return std::make_shared<AwakeClock>(jumping);
                       }),
-            "no error");
+            "");
 }
 
 TEST(Run, CircularWaitIsPrinted) {
@@ -133,30 +127,20 @@ TEST(Run, TooSmallBufferIsAnError) {
   Program program(timedOnRanks(2, 0));
   const_cast<ShareDesc &>(program.exe.programs[0].shares[1])
       .bytes[static_cast<int>(Buffer::Weights)] = 64;
-  try {
-    State state(program.exe);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "stage 's1' plans 64 bytes of weights, its "
-                               "layers need 128");
-  }
+  EXPECT_EQ(errorThrownBy([&] { State state(program.exe); }),
+            "stage 's1' plans 64 bytes of weights, its layers need 128");
 }
 
 TEST(Run, TurnThatTheStageLacksIsAnError) {
   for (int32_t turns : {0, 2, 3}) {
     Program program(timedOnRanks(2, 0));
     const_cast<ShareDesc &>(program.exe.programs[0].shares[1]).turns = turns;
-    try {
-      State state(program.exe);
-      FAIL();
-    } catch (const Error &error) {
-      EXPECT_EQ(
-          std::string(error.what()),
-          "program 'sequential': replica 1 has turn 0 of " +
-              std::to_string(turns) +
-              "; the replicas of a stage are assigned whole micro-batches in "
-              "turn");
-    }
+    EXPECT_EQ(
+        errorThrownBy([&] { State state(program.exe); }),
+        "program 'sequential': replica 1 has turn 0 of " +
+            std::to_string(turns) +
+            "; the replicas of a stage are assigned whole micro-batches in "
+            "turn");
   }
 }
 
@@ -171,15 +155,10 @@ TEST(Run, SlotThatThePoolLacksIsAnError) {
   const PlaceDesc &weights =
       program.exe.programs[1].places[static_cast<int>(Buffer::Weights)];
   const_cast<uint16_t &>(weights.slots[0]) = 60000;
-  try {
-    State state(program.exe);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_NE(std::string(error.what())
-                  .find("weights of stage 's0' lies in a slot that pool"),
-              std::string::npos)
-        << error.what();
-  }
+  const std::string error = errorThrownBy([&] { State state(program.exe); });
+  EXPECT_NE(error.find("weights of stage 's0' lies in a slot that pool"),
+            std::string::npos)
+      << error;
 }
 
 /// Error of a program that adds a shared weight's gradients on two ranks, if
@@ -193,13 +172,10 @@ std::string connectionErrorOf(
   Program program(spec);
   const ProgramDesc &pipeline = findProgram(program.exe, ProgramKind::Pipeline);
   change(pipeline, const_cast<PoolDesc &>(pipeline.pools[pipeline.staging[1]]));
-  try {
+  return errorThrownBy([&] {
     State state(program.exe);
     Connections connections(state, {});
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 /// Each rank adds half of 256 * 16 elements. On GPUs the staging has room for

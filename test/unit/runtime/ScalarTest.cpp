@@ -139,13 +139,12 @@ struct Ended {
 class Scalar {
 public:
   explicit Scalar(Overlap::Policy policy) : Scalar(twoWeights(policy)) {}
-  explicit Scalar(const Spec &spec, const char *clip = "0") : program(spec) {
-    words[12] = clip;
-    for (std::string &word : words)
-      argv.push_back(word.data());
-    options = parseOptions(static_cast<int>(argv.size()), argv.data());
-    trainer = std::make_unique<Trainer>(program.exe, options, true);
-  }
+  explicit Scalar(const Spec &spec, const char *clip = "0")
+      : program(spec),
+        options(optionsOf({"--optimizer", "sgd", "--momentum", "0", "--lr",
+                           "0.1", "--min-lr", "0.1", "--warmup", "0", "--clip",
+                           clip, "--extrapolation-decay", "0.125"})),
+        trainer(std::make_unique<Trainer>(program.exe, options, true)) {}
   /// After n updates of both weights.
   Ended after(int64_t updates, int64_t infiniteStep = 0) {
     RunFromStart how;
@@ -169,15 +168,6 @@ public:
 
 private:
   Program program;
-  std::vector<std::string> words = {"scalar", "--optimizer",
-                                    "sgd",    "--momentum",
-                                    "0",      "--lr",
-                                    "0.1",    "--min-lr",
-                                    "0.1",    "--warmup",
-                                    "0",      "--clip",
-                                    "0",      "--extrapolation-decay",
-                                    "0.125"};
-  std::vector<char *> argv;
   Options options;
   std::unique_ptr<Trainer> trainer;
 };

@@ -6,8 +6,8 @@
 #include "Training.h"
 
 #include "runtime/adaptive/program_values.h"
-#include "runtime/base/error.h"
 #include "schedule/program/ProgramSimulator.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ std::string failureOf(const Spec &spec,
                       const std::string &waits = "") {
   EditedProgram program(spec, kind, edit);
   const ProgramRun *running = nullptr;
-  try {
+  return errorThrownBy([&] {
     State state(program.exe);
     state.initialise(1);
     ProgramOptions options;
@@ -38,10 +38,7 @@ std::string failureOf(const Spec &spec,
     running = &run;
     Team team(run.program().numRanks);
     run.iterate(team);
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
+  });
 }
 
 /// Two replicas of a stage, and the same change of both ranks' lists.
@@ -154,12 +151,7 @@ std::string tableErrorOf(const std::function<void(Program &)> &edit,
   spec.sharding = how;
   Program program(spec);
   edit(program);
-  try {
-    State state(program.exe);
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "no error";
+  return errorThrownBy([&] { State state(program.exe); });
 }
 
 TEST(ShardedState, TablesAreChecked) {
@@ -169,7 +161,7 @@ TEST(ShardedState, TablesAreChecked) {
   auto ranksOf = [](Program &program) {
     return const_cast<int32_t *>(program.exe.programs[1].rankOfReplica);
   };
-  EXPECT_EQ(tableErrorOf([](Program &) {}), "no error");
+  EXPECT_EQ(tableErrorOf([](Program &) {}), "");
   EXPECT_EQ(
       tableErrorOf([&](Program &program) { replicaOf(program, 1).shard = 0; }),
       "'fixture': replica 1 of stage 's0' has shard 0 of 2; a stage's replicas "
@@ -221,14 +213,9 @@ TEST(ShardedState, TablesOfShardedMomentsAreChecked) {
     const Program program(spec);
     for (int32_t s = 0; s < program.exe.numStages; ++s)
       const_cast<StageDesc &>(program.exe.stages[s]).momentShards = shards;
-    try {
-      State state(program.exe);
-    } catch (const Error &error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return errorThrownBy([&] { State state(program.exe); });
   };
-  EXPECT_EQ(errorOf(2, 1), "no error");
+  EXPECT_EQ(errorOf(2, 1), "");
   EXPECT_NE(errorOf(2, 3).find("has its moments in 3 shards, which must divide "
                                "its stage's replicas, and whole weights"),
             std::string::npos)
@@ -246,13 +233,9 @@ TEST(ShardedState, SeveralSlotsOfWeightsAreAnError) {
   spec.sharding = {2, 2};
   spec.weightSlots = 2;
   const Program program(spec);
-  try {
-    State state(program.exe);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_STREQ(error.what(), "stage 's0' has 2 slots for its weights; a "
-                               "stage whose state is sharded has 1");
-  }
+  EXPECT_EQ(errorThrownBy([&] { State state(program.exe); }),
+            "stage 's0' has 2 slots for its weights; a stage whose state is "
+            "sharded has 1");
 }
 
 TEST(ShardedState, AdaptiveRunsChangeTheSchedule) {
@@ -311,14 +294,9 @@ TEST(ShardedState, SumOfElementsThatAReplicaLacksIsAnError) {
       desc.numElements = 4096;
   }
   State state(program.exe);
-  try {
-    wire(state, pipeline);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_STREQ(error.what(),
-                 "elements 0 to 4096 of tensor 'wte.weight' shall be added, of "
-                 "which replica 0 of stage 's0' has 0 to 3232");
-  }
+  EXPECT_EQ(errorThrownBy([&] { wire(state, pipeline); }),
+            "elements 0 to 4096 of tensor 'wte.weight' shall be added, of "
+            "which replica 0 of stage 's0' has 0 to 3232");
 }
 
 /// Rank 1 never gathers: it waits in its first action.

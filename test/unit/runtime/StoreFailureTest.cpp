@@ -5,6 +5,7 @@
 #include "StoreFixture.h"
 
 #include "runtime/launch/store_server.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include <atomic>
 #include <new>
@@ -46,15 +47,6 @@ protected:
     EXPECT_TRUE(
         sendAll(zero, encode({static_cast<uint32_t>(kind), id, fields})));
   }
-  template <typename Act> static std::string errorOf(Act act) {
-    try {
-      act();
-    } catch (const Error &error) {
-      return error.what();
-    }
-    return "";
-  }
-
   std::shared_ptr<SharedClock> clock = std::make_shared<SharedClock>();
   Socket zero;
   FrameReader reader;
@@ -68,10 +60,10 @@ TEST_F(LoneStore, EndsIfProcessZeroDoesNotAnswer) {
     hear();
     clock->ns = 12'100'000'000;
   });
-  const std::string error = errorOf([&] { store->get("key"); });
+  const std::string error = errorThrownBy([&] { store->get("key"); });
   later.join();
   EXPECT_EQ(error, "rank 0 has not answered for 12 s; rank 1 waits in 'meet'");
-  EXPECT_EQ(errorOf([&] { store->check(); }), error);
+  EXPECT_EQ(errorThrownBy([&] { store->check(); }), error);
 }
 
 TEST_F(LoneStore, AnswersThatItIsAlive) {
@@ -90,7 +82,7 @@ TEST_F(LoneStore, EndsIfARequestCannotBeSent) {
   params.timeoutSeconds = 0;
   const std::unique_ptr<Store> other =
       makeTcpStore(params, nullptr, Socket(fds[1]), FrameReader(), "");
-  EXPECT_EQ(errorOf([&] { other->set("key", "value"); }),
+  EXPECT_EQ(errorThrownBy([&] { other->set("key", "value"); }),
             "lost rank 0: its process has ended, or its machine does not "
             "answer");
 }

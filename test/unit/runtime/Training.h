@@ -7,10 +7,20 @@
 #include "Support.h"
 
 #include "runtime/checkpoints/checkpoint.h"
+#include "runtime/trainer/options.h"
 
 #include "gtest/gtest.h"
 
 namespace rondo::runtime::test {
+
+/// The options of a command line of these words.
+inline Options optionsOf(std::vector<std::string> words) {
+  words.insert(words.begin(), "train");
+  std::vector<char *> argv;
+  for (std::string &word : words)
+    argv.push_back(word.data());
+  return parseOptions(static_cast<int>(argv.size()), argv.data());
+}
 
 inline Spec gpt(std::vector<int> layersOfStage, std::vector<int> rankOfStage,
                 bool tied) {

@@ -1,6 +1,7 @@
 //===- TransportWaitTest.cpp - Waits between iterations have an end -------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "test/unit/ErrorThrownBy.h"
 #include "test/unit/conformance/MemoryEndpoint.h"
 
 #include "runtime/transport/endpoint.h"
@@ -46,15 +47,6 @@ protected:
   std::unique_ptr<Transport> make(int32_t process) {
     return make(process, std::make_unique<MemoryEndpoint>(network, process));
   }
-  template <typename Act> static std::string errorOf(Act act) {
-    try {
-      act();
-    } catch (const Error &error) {
-      EXPECT_EQ(error.code, Exit::RunFailure);
-      return error.what();
-    }
-    return "";
-  }
 
   std::shared_ptr<FastClock> clock = std::make_shared<FastClock>();
   std::shared_ptr<Network> network = std::make_shared<Network>();
@@ -63,7 +55,7 @@ protected:
 };
 
 TEST_F(TransportWait, APeerThatDoesNotMeetIsNamed) {
-  EXPECT_EQ(errorOf([&] { make(1); }),
+  EXPECT_EQ(errorThrownBy([&] { make(1); }, Exit::RunFailure),
             "rank 1 waits for rank 0 in 'meet', which did not answer within "
             "5 s");
 }
@@ -77,7 +69,8 @@ TEST_F(TransportWait, APeerThatDoesNotBringItsTransfersIsNamed) {
   clock->isRunning = true;
   const std::string error = "rank 1 waits for rank 0 in 'take transfers', "
                             "which did not answer within 5 s";
-  EXPECT_EQ(errorOf([&] { mine->takeTransfers(); }), error);
+  EXPECT_EQ(errorThrownBy([&] { mine->takeTransfers(); }, Exit::RunFailure),
+            error);
 }
 
 /// Has no memory, once, in the first thread that is not its maker's.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "kinds/LfsPointer.h"
-#include "runtime/base/error.h"
 #include "runtime/checkpoints/safetensors.h"
+#include "test/unit/ErrorThrownBy.h"
 
 #include "gtest/gtest.h"
 
@@ -79,12 +79,7 @@ TEST(Index, SkipsWhatItDoesNotNeed) {
 }
 
 std::string errorOf(const std::string &json) {
-  try {
-    readSafetensorsIndex(json);
-  } catch (const Error &error) {
-    return error.what();
-  }
-  return "";
+  return errorThrownBy([&] { readSafetensorsIndex(json); });
 }
 
 TEST(Index, Faults) {

@@ -287,8 +287,19 @@ TEST(Copies, ProblemsWithImpossibleCopies) {
   };
   Problem problem = twoRanks(4);
   problem.cost(0, ActionKind::Load).acquireBytes = 3;
-  EXPECT_EQ(faultOf(problem), "SAVE of stage 0 frees 4 bytes, but LOAD takes 3 "
-                              "bytes; they copy the same bytes");
+  EXPECT_EQ(faultOf(problem), "SAVE of stage 0 frees 4 bytes of a micro-batch, "
+                              "but LOAD takes 3 bytes; they copy the same "
+                              "bytes: give both the same number");
+  problem = twoRanks(4);
+  std::vector<Cost> costs;
+  for (const Cost &cost : problem.costs)
+    costs.insert(costs.end(), problem.microbatches, cost);
+  costs[costColumn(ActionKind::Load) * problem.microbatches + 1].acquireBytes =
+      3;
+  problem.setUneven(std::move(costs), {});
+  EXPECT_EQ(faultOf(problem), "SAVE of stage 0 frees 4 bytes of micro-batch 1, "
+                              "but LOAD takes 3 bytes; they copy the same "
+                              "bytes: give both the same number");
   problem = twoRanks(4);
   problem.setCopies(0, {5, LoadBefore::InputGrad, 1, 1});
   EXPECT_EQ(faultOf(problem), "SAVE of stage 0 frees 5 bytes of a micro-batch, "

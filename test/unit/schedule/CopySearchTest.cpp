@@ -1,9 +1,11 @@
 //===- CopySearchTest.cpp - Search and bounds with copies to hosts --------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "test/unit/schedule/CaseCount.h"
 #include "test/unit/schedule/RandomProblem.h"
 
 #include "schedule/bounds/Bounds.h"
+#include "schedule/bounds/PricedPaths.h"
 #include "schedule/lists/RankLists.h"
 #include "schedule/rules/Legality.h"
 #include "schedule/search/OneByOne.h"
@@ -58,6 +60,36 @@ Problem drawCopies(Engine &random, const std::vector<int32_t> &ranks,
     host.loads.resize(problem.numReplicas());
   EXPECT_EQ(problem.check(), std::nullopt);
   return problem;
+}
+
+/// Micro-batches that differ: each cost of F, I, W and their bytes changes.
+void makeUneven(Problem &problem, Engine &random) {
+  std::vector<Cost> costs;
+  for (const Cost &cost : problem.costs)
+    costs.insert(costs.end(), problem.microbatches, cost);
+  for (int32_t s = 0; s < problem.numStages(); ++s)
+    for (int32_t i = 0; i < problem.microbatches; ++i) {
+      const auto of = [&](ActionKind kind) -> Cost & {
+        return costs[(s * numCostColumns + costColumn(kind)) *
+                         problem.microbatches +
+                     i];
+      };
+      const int64_t more = pick(random, 0, 3), moreNs = pick(random, 0, 3);
+      of(ActionKind::Forward).acquireBytes += more;
+      of(ActionKind::WeightGrad).releaseBytes += more;
+      of(ActionKind::Backward).releaseBytes += more;
+      of(ActionKind::Forward).ns += moreNs;
+      of(ActionKind::InputGrad).ns += moreNs;
+      of(ActionKind::Backward).ns += moreNs;
+      if (problem.hostMemory.mayCopy(s))
+        for (const ActionKind kind : {ActionKind::Save, ActionKind::Load})
+          of(kind).ns += moreNs;
+    }
+  for (int64_t &cap : problem.memoryCaps)
+    if (cap != noMemoryCap)
+      cap += 3;
+  problem.setUneven(std::move(costs), {});
+  EXPECT_EQ(problem.check(), std::nullopt);
 }
 
 /// Every list of a rank that keeps the rules of its own order.
@@ -207,6 +239,128 @@ TEST(CopySearch, FindsTheOptimaOfTinyProblemsAndNoBoundIsAbove) {
   EXPECT_GT(solved, 30);
   EXPECT_GT(sharper, 0);
   EXPECT_GT(gains, 5);
+}
+
+/// The bounds of all ranks by prices, from `known` on.
+int64_t pricedBoundOf(const Problem &problem, int64_t known, int64_t ceiling) {
+  const auto flat = FlatProblem::of(problem, BackwardCosts::Least);
+  int64_t best = known;
+  for (const RankPath &path : rankPathsOf(*flat, &problem)) {
+    int64_t effort = 20000;
+    if (path.slack(known) > 0)
+      best = std::max(best, pricedPathsBound(path, problem.microbatches, known,
+                                             ceiling, effort));
+  }
+  return best;
+}
+
+/// How many times a bound exceeds another one.
+struct Gains {
+  int byPrices = 0, byAreas = 0, aboveRough = 0;
+};
+
+/// Half-duplex and shared links, caps of the host, copies before W.
+void expectBoundsBelow(const Problem &problem, int64_t known, Gains &gains) {
+  EXPECT_LE(quickBound(problem).ns, known);
+  const Bound best = bestBound(problem, known + 10, 100000);
+  EXPECT_LE(best.ns, known);
+  gains.byPrices += best.name == std::string("L8");
+  gains.byAreas += best.name == std::string("C1");
+  if (problem.isUneven())
+    return;
+  const int64_t rough = roughBound(problem).ns,
+                priced = pricedBoundOf(problem, rough, known + 10);
+  EXPECT_LE(priced, known);
+  gains.aboveRough += priced > rough;
+}
+
+TEST(CopySearch, NoBoundIsAboveTheOptimum) {
+  Engine random(13);
+  int solved = 0;
+  Gains gains;
+  for (int n = 0; n < caseCount(2000); ++n) {
+    const std::vector<std::vector<int32_t>> placements = {
+        {0}, {0, 0}, {0, 1, 1, 0}, {0, 1, 0}, {0, 1}};
+    const auto &ranks = placements[n % placements.size()];
+    Problem problem = drawCopies(random, ranks, n % 5 == 0 ? 2 : 1);
+    if (!problem.hostMemory.hasCopies())
+      continue;
+    SCOPED_TRACE(n);
+    if (random() % 3 == 0)
+      problem.objective = Objective::Span;
+    const int64_t optimum = optimumOf(problem, *makeTaskGraph(problem, false));
+    if (optimum == infinite)
+      continue;
+    ++solved;
+    expectBoundsBelow(problem, optimum, gains);
+  }
+  EXPECT_GT(solved, caseCount(1500));
+  EXPECT_GT(gains.aboveRough, caseCount(10));
+}
+
+TEST(CopySearch, NoFoundScheduleIsShorterThanABound) {
+  Engine random(14);
+  int solved = 0, met = 0;
+  Gains gains;
+  for (int n = 0; n < caseCount(400); ++n) {
+    const std::vector<std::vector<int32_t>> placements = {
+        {0, 1}, {0, 1, 2}, {0, 0}, {0, 1, 1, 0}, {0, 1, 0, 1}};
+    Problem problem =
+        drawCopies(random, placements[n % placements.size()], 2 + n % 4);
+    if (!problem.hostMemory.hasCopies())
+      continue;
+    SCOPED_TRACE(n);
+    if (random() % 3 == 0)
+      problem.objective = Objective::Span;
+    SearchOptions options;
+    options.timeLimitMs = 0;
+    options.effort = 60;
+    const SearchResult found = search(problem, options);
+    if (!found.schedule)
+      continue;
+    ++solved;
+    met += found.provenOptimal;
+    expectBoundsBelow(problem, objectiveOf(problem, found.simulation), gains);
+  }
+  EXPECT_GT(solved, caseCount(200));
+  EXPECT_GT(met, caseCount(50));
+  EXPECT_GT(gains.byPrices, caseCount(10));
+  EXPECT_GT(gains.aboveRough, caseCount(100));
+}
+
+TEST(CopySearch, NoBoundIsAboveTheOptimumIfMicrobatchesDiffer) {
+  Engine random(15);
+  int solved = 0;
+  Gains gains;
+  for (int n = 0; n < caseCount(1200); ++n) {
+    const bool isTiny = n % 3 > 0;
+    Problem problem = drawCopies(random,
+                                 isTiny  ? std::vector{0}
+                                 : n % 2 ? std::vector{0, 1, 2}
+                                         : std::vector{0, 1},
+                                 isTiny ? 2 : 4);
+    if (!problem.hostMemory.hasCopies())
+      continue;
+    SCOPED_TRACE(n);
+    makeUneven(problem, random);
+    if (random() % 3 == 0)
+      problem.objective = Objective::Span;
+    int64_t known = infinite;
+    if (isTiny)
+      known = optimumOf(problem, *makeTaskGraph(problem, false));
+    SearchOptions options;
+    options.timeLimitMs = 0;
+    options.effort = 60;
+    const SearchResult found = search(problem, options);
+    if (found.schedule)
+      known = std::min(known, objectiveOf(problem, found.simulation));
+    if (known == infinite)
+      continue;
+    ++solved;
+    expectBoundsBelow(problem, known, gains);
+  }
+  EXPECT_GT(solved, caseCount(600));
+  EXPECT_GT(gains.byAreas, caseCount(10));
 }
 
 TEST(CopySearch, ListsTakeTheTimesOfTheSimulator) {

@@ -184,7 +184,7 @@ TEST(Offload, CopiesThatNoGapHoldsAreNamed) {
   const Schedule base =
       generateFamily("1f1b", linearProblem(4, 8, {4, 4, 4, 4}));
   EXPECT_FALSE(findSlowCopies(chainOf(4, 8, 3, 2), base));
-  // Where all fits, nothing needs to be copied.
+  // If all activations fit, none needs to be copied.
   EXPECT_FALSE(findSlowCopies(chainOf(4, 8, 1000, 0), base));
   const auto slow = findSlowCopies(chainOf(4, 8, 1000, 2), base);
   ASSERT_TRUE(slow);

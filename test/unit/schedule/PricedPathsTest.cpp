@@ -190,7 +190,7 @@ TEST(CheapestPath, NoRandomPathIsCheaper) {
         memory.push_back(real());
       }
       CheapestPath cheapest(path, objective, knots);
-      const double least = cheapest.leastCost(time, memory);
+      const double least = cheapest.leastCost({time, memory});
       if (std::isinf(least))
         continue;
       // The cheapest path has the reported cost.

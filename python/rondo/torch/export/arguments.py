@@ -14,6 +14,8 @@ from .refusal import Refusal
 #: What a plan may have; see the rules of plans.
 MAX_RANKS = 65536
 MAX_MICROBATCHES = 16777216
+#: Tokens are int32.
+MAX_VOCAB = 2**31 - 1
 #: Of a tensor of a program.
 MAX_DIMENSIONS = 8
 
@@ -74,20 +76,21 @@ def check_plan(
     schedules: Sequence[str],
 ) -> None:
     """What a plan and its schedules need."""
-    _check_number("microbatches", microbatches, 1, MAX_MICROBATCHES)
+    check_number("microbatches", microbatches, 1, MAX_MICROBATCHES)
     if placement is None:
-        _check_number("ranks", ranks, 1, MAX_RANKS)
+        check_number("ranks", ranks, 1, MAX_RANKS)
         if ranks > layers:
             raise Refusal(f"{layers} layers cannot be divided among {ranks} ranks")
     elif len(placement) != layers:
         raise Refusal(f"{len(placement)} layers are placed, but there are {layers}")
     else:
         for rank in placement:
-            _check_number("a rank of placement", rank, 0, MAX_RANKS - 1)
+            check_number("a rank of placement", rank, 0, MAX_RANKS - 1)
     if isinstance(schedules, str):
         raise Refusal(f"schedules is a string: write ('{schedules}',)")
     for schedule in schedules:
-        if not re.fullmatch(r"[\w.\-]+(:[^\"\n]*)?", schedule):
+        is_text = isinstance(schedule, str)
+        if not is_text or not re.fullmatch(r"[\w.\-]+(:[^\"\n]*)?", schedule):
             raise Refusal(
                 f"{schedule!r} is no schedule: write a family or search, with arguments "
                 "as in 'kfkb:k=2'"
@@ -97,8 +100,12 @@ def check_plan(
         raise Refusal(f"schedules has '{twice[0]}' twice")
 
 
-def _check_number(name: str, value: Any, least: int, most: int) -> None:
-    # Also numbers of numpy.
-    whole = operator.index(value) if hasattr(value, "__index__") else None
-    if whole is None or not least <= whole <= most:
+def check_number(name: str, value: Any, least: int, most: int) -> None:
+    """Refuses all but whole numbers from `least` to `most`."""
+    try:
+        # Also numbers of numpy.
+        is_fit = least <= operator.index(value) <= most
+    except TypeError:
+        is_fit = False
+    if not is_fit:
         raise Refusal(f"{name} is {value!r}; it must be a whole number from {least} to {most}")

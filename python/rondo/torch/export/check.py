@@ -11,12 +11,12 @@ from typing import Callable, Sequence
 
 import torch
 
+from .body import Body, Place, Placed, Region, Weight, data_place, edge_places
 from .layer import Layer, staged
 from .library import PROBED
 from .probe import ProbeMemory, bytes_of
 from .random_numbers import HashedRandom
 from .refusal import Refusal
-from .tasks import Body, Place, Placed, Region, Weight, data_place, edge_places
 
 #: A tensor's largest value counts as at least this part of the layer's: gradients that
 #: are 0 in truth, as of the biases of keys, are sums of rounding errors.

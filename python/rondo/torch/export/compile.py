@@ -17,9 +17,9 @@ import torch
 
 from . import private, private_cuda
 from .attention import DECLARATIONS
+from .body import Task
 from .refusal import Refusal
 from .target import Target
-from .tasks import Task
 
 #: Raised when the meaning of an object file changes.
 _VERSION = 2
@@ -124,6 +124,7 @@ def _key(task: Task, target: Target) -> str:
 
 
 def examples(task: Task) -> list[torch.Tensor]:
+    """Inputs of the task's graph, with all elements 0."""
     found = []
     for placed in task.inputs:
         # Integers are indices, mostly; 0 is always one.

@@ -154,6 +154,7 @@ def ancestors(
 
 
 def descendants(nodes: Iterable[Node]) -> set[Node]:
+    """The nodes and all that depends on them."""
     found: set[Node] = set()
     open_nodes = list(nodes)
     while open_nodes:

@@ -8,6 +8,7 @@ from typing import Mapping
 
 import torch
 
+from .arguments import MAX_VOCAB, check_number
 from .layer import Stream
 from .refusal import Refusal
 
@@ -85,8 +86,7 @@ def read_data(
 
 def _vocab(layers: Mapping[str, torch.nn.Module], stated: int | None) -> int:
     if stated is not None:
-        if stated < 1:
-            raise Refusal(f"vocab is {stated}; it must be 1 or more")
+        check_number("vocab", stated, 1, MAX_VOCAB)
         return stated
     first = next(iter(layers.values()))
     for module in first.modules():

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Iterable, Sequence
 
+from .body import Body, aligned
 from .library import PROBED, Glue
 from .target import DTYPES, Target
-from .tasks import Body, aligned
 
 if TYPE_CHECKING:
     from .sizes import Sized
 
 
 def glue_for(target: Target, over_libtorch: Iterable[str]) -> Glue:
+    """Tables for the device of `target`, without any body yet."""
     return DeviceGlue(target) if target.is_cuda else Glue(over_libtorch)
 
 

@@ -10,10 +10,10 @@ from torch.fx import Node
 
 from . import private
 from .attention import BACKWARD, FORWARD
+from .body import Task
 from .compile import examples
 from .gpus import GPUS
 from .target import Target
-from .tasks import Task
 
 _aten = torch.ops.aten
 #: Operations that are kernels of their own: what they read and write is in memory.

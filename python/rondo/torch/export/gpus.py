@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Gpu:
+    """The figures of a data sheet that PyTorch and estimates of time ask for."""
+
     multiprocessors: int
     #: Of one multiprocessor.
     threads: int

@@ -9,11 +9,11 @@ import torch
 from torch.fx import Interpreter, Node
 
 from . import random_numbers
+from .body import Body, Place, Placed, Region, Task
 from .check import Buffers, Runner
 from .estimate import estimated_ns
 from .layer import Layer
 from .library import PROBED
-from .tasks import Body, Place, Placed, Region, Task
 
 _aten = torch.ops.aten
 

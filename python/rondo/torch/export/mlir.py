@@ -7,12 +7,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Sequence
 
+from .allocations import Plan, Recording
+from .body import Body
 from .check import Agreement
 from .compile import Compiled
 from .data import Data
 from .layer import Layer, Stream
-from .library import Plan, Recording, stream_type
-from .tasks import Body
+from .library import stream_type
 
 if TYPE_CHECKING:
     from .sizes import Sized
@@ -50,6 +51,8 @@ def model_text(
     microbatches: int,
     schedules: Sequence[str],
 ) -> str:
+    """The program: a device for each rank, the layers with their sizes, and a plan
+    with a schedule for each of `schedules`."""
     lines = ["pipe.cluster @machine {"]
     lines += [f"  pipe.device @rank{r}" for r in range(max(s.rank for s in stages) + 1)]
     tied = [w for w in bodies[0].own.body.weights if w.is_tied]
@@ -148,7 +151,7 @@ def _stream_text(stream: Stream) -> str:
 def schedule_name(text: str) -> str:
     """The name in model.mlir of a schedule such as 1f1b, kfkb:k=2 or search:effort=100."""
     name = re.sub(r"\W", "_", text.replace("=", ""))
-    return name if name[0].isalpha() else f"schedule_{name}"
+    return name if name[:1].isalpha() else f"schedule_{name}"
 
 
 def _schedule_line(text: str) -> str:

@@ -14,9 +14,9 @@ from typing import Any, Iterator, Mapping
 import torch
 
 from ...command import RondoError, find_rondo
+from .body import TIED
 from .checkpoint import Checkpoint
 from .mlir import schedule_name
-from .tasks import TIED
 
 
 @dataclass

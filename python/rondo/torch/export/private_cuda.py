@@ -62,8 +62,8 @@ def generate(
     if not in_place:
         options["inplace_buffers"] = False
     moved = _on_cuda(module, examples)
-    # PyTorch keeps what it finds. Beside a described GPU it finds no vectors, and graphs
-    # for the CPU would be refused later.
+    # PyTorch keeps what it finds. With a described GPU it would find no vectors, and
+    # graphs for the CPU would be refused later.
     private.instruction_set()
     with _lock, _described(capability):
         with fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
@@ -74,7 +74,7 @@ def generate(
         files = aot_compile(moved, tuple(on_cuda), options=options)
     source, how, objects = private.generated(files)
     text = source.read_text()
-    # The search below reads the kernels' text, which PyTorch writes beside them.
+    # The search below reads the kernels' text, which PyTorch writes next to them.
     if "launchKernel(kernels_." in text and "tl.program_id" not in text:
         raise RuntimeError(f"{source} has kernels without their text")
     kernel = re.search(r"\n *def (\w+)\((?:(?!\n *def ).)*?tl\.atomic", text, re.S)
@@ -101,7 +101,7 @@ def _on_cuda(module: GraphModule, examples: Sequence[torch.Tensor]) -> GraphModu
 
 
 def described(capability: int) -> str:
-    """All that compiled kernels depend on beside PyTorch and their graph."""
+    """All that compiled kernels depend on, except PyTorch and their graph."""
     import triton  # type: ignore[import]
 
     return f"{GPUS[capability]} Triton {triton.__version__} {platform.machine()}"

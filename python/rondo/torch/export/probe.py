@@ -11,7 +11,7 @@ from typing import Sequence
 
 import torch
 
-from .tasks import aligned
+from .body import aligned
 
 
 class ProbeMemory:

@@ -10,17 +10,18 @@ from typing import NoReturn, Sequence
 import torch
 
 from . import libtorch
+from .allocations import Recording, parse_recording, plan
+from .body import Task
 from .build import MissingFunctions, make_program
 from .calls import operation_of, place
 from .compile import Compiled, operations_of
 from .device_library import glue_for
 from .layer import Layer
-from .library import Recording, parse_recording, plan, tensor_line
+from .library import tensor_line
 from .mlir import Exported
 from .probe import ProbeMemory, bytes_of
 from .refusal import Refusal
 from .target import Target
-from .tasks import Task
 
 
 def record(

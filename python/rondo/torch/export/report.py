@@ -9,13 +9,13 @@ from typing import Any, Sequence
 
 import torch
 
+from .body import TIED
 from .check import Agreement
 from .compile import level, operations_of
 from .layer import Layer
 from .model import Model
 from .sizes import Sized
 from .target import DTYPES
-from .tasks import TIED
 
 
 def report(
@@ -24,6 +24,7 @@ def report(
     folder: Path,
     over_libtorch: Sequence[str],
 ) -> Model:
+    """Writes report.json, and returns the model that it describes."""
     target = chain[0].target
     text = {
         "torch": torch.__version__,
@@ -105,6 +106,8 @@ def _backward_words(are_equal: Sequence[bool | None]) -> str:
 def write_weights(
     chain: Sequence[Layer], bodies: Sequence[Sized], folder: Path
 ) -> None:
+    """Writes the parameters and buffers of all modules as init.safetensors, in fp32
+    and by their names in the program."""
     from safetensors.torch import save_file
 
     tensors = {}

@@ -8,10 +8,10 @@ from typing import Mapping, Sequence
 
 import torch
 
+from .body import TIED
 from .data import Data
 from .layer import Layer, Shared
 from .refusal import Refusal
-from .tasks import TIED
 
 
 @dataclass
@@ -70,6 +70,15 @@ def _refuse_names(
                 f"layer '{names[index]}' shares its parameter '{tied}', which a program "
                 f"calls '{TIED}', and has another one of that name: rename it"
             )
+    # `wte.weight` of a layer `wte`, too.
+    same = set(found)
+    for index, name in enumerate(names):
+        for parameter, _ in layers[name].named_parameters():
+            if f"{name}.{parameter}" == TIED and (index, parameter) not in same:
+                raise Refusal(
+                    f"layers share a matrix that a program calls '{TIED}', and layer '{name}' "
+                    "has another tensor of that name: rename the layer"
+                )
 
 
 def _hand_on(

@@ -9,10 +9,10 @@ from typing import Any, Sequence
 
 import torch
 
+from .body import Body
 from .layer import Layer
 from .mlir import Exported
 from .refusal import Refusal
-from .tasks import Body
 
 #: A layer of a program states its sizes for no more numbers of samples.
 MAX_SIZES = 16

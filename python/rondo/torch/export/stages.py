@@ -11,7 +11,9 @@ from typing import Callable, Mapping, Sequence
 
 import torch
 
+from .allocations import plan
 from .arguments import check_layers, check_plan
+from .body import Task
 from .build import cache_folder, make_archive, make_program
 from .check import ProbeRunner, check_layer
 from .compile import compile_tasks, compiled_task
@@ -21,7 +23,7 @@ from .device_library import glue_for
 from .interpret import GraphRunner
 from .joint import trace
 from .layer import Layer
-from .library import Glue, plan
+from .library import Glue
 from .mlir import Exported, Stage, model_text
 from .model import Model
 from .probe import bytes_of
@@ -31,7 +33,7 @@ from .report import report, write_weights
 from .sharing import receive, sharing
 from .sizes import Sized, sized_layers, sizes_of
 from .target import Target, read_target
-from .tasks import Task, divide
+from .tasks import divide
 
 
 def export_stages(
@@ -157,7 +159,9 @@ def export_stages(
         _check_graphs(unique)
     _write_library(unique, bodies, chain, folder, data, over_libtorch)
     times = [sum(sized.own.times) for sized in bodies]
-    placed = list(placement or _divide_evenly(times, ranks))
+    if placement is None:
+        placement = _divide_evenly(times, ranks)
+    placed = [int(rank) for rank in placement]
     write_weights(chain, bodies, folder)
     text = model_text(chain, bodies, data, _stages(sources, placed), microbatches, schedules)
     (folder / "model.mlir").write_text(text)

@@ -4,6 +4,7 @@
 #include "SharedMemory.h"
 
 #include "runtime/base/error.h"
+#include "runtime/device/host_arena.h"
 #include "test/unit/runtime/ForwardingDevice.h"
 
 #include <cerrno>
@@ -87,35 +88,20 @@ char *SharedMemory::at(int64_t offset) const {
 
 namespace {
 
-class SharedArena : public Arena {
+class SharedArena : public HostArena {
 public:
-  SharedArena(SharedMemory &memory, int64_t bytes)
-      : memory(memory), size(bytes),
-        address(bytes > 0 ? memory.take(bytes) : nullptr) {}
+  SharedArena(SharedMemory &shared, int64_t bytes)
+      : HostArena(bytes), shared(shared) {
+    if (bytes > 0)
+      memory = shared.take(bytes);
+  }
   ~SharedArena() override {
-    if (address)
-      memory.giveBack(address, size);
-  }
-
-  char *base() const override { return address; }
-  int64_t bytes() const override { return size; }
-  void read(void *host, const void *device, int64_t bytes) const override {
-    if (bytes > 0)
-      std::memcpy(host, device, static_cast<size_t>(bytes));
-  }
-  void write(void *device, const void *host, int64_t bytes) override {
-    if (bytes > 0)
-      std::memcpy(device, host, static_cast<size_t>(bytes));
-  }
-  void fill(void *device, uint8_t byte, int64_t bytes) override {
-    if (bytes > 0)
-      std::memset(device, byte, static_cast<size_t>(bytes));
+    if (memory)
+      shared.giveBack(memory, bytes());
   }
 
 private:
-  SharedMemory &memory;
-  const int64_t size;
-  char *const address;
+  SharedMemory &shared;
 };
 
 class SharedDevice : public ForwardingDevice {
