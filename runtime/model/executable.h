@@ -19,7 +19,7 @@
 /// The version of these tables and of the functions that emitted code calls
 /// (runtime/execution/actions.h). Raise it with every change of either: an
 /// emitted program compiles only against the version that it was written for.
-#define RONDO_TABLES_VERSION 18
+#define RONDO_TABLES_VERSION 19
 
 namespace rondo::runtime {
 

@@ -28,7 +28,6 @@ struct Pair {
   int64_t saveStartNs = 0, loadStartNs = 0;
 
   int64_t saveEndNs() const { return saveStartNs + saveNs; }
-  int64_t loadEndNs() const { return loadStartNs + loadNs; }
   /// Whether `a` is worth less than `b`: time away per time of the lanes.
   static bool isLess(const Pair &a, const Pair &b) {
     const auto awayOf = [](const Pair &pair) {
