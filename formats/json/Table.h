@@ -250,7 +250,7 @@ public:
 #define FORMAT_OBJECT(name, type)                                              \
   const Table<type> &name() {                                                  \
     using T = type;                                                            \
-    using R = Rows<T>;                                                         \
+    using R [[maybe_unused]] = Rows<T>;                                        \
     static const Table<T> table = Table<T>({
 #define FORMAT_KEY(field, byDefault, since, meaning)                           \
   FORMAT_ROW(R::field, byDefault, since, meaning)

@@ -102,7 +102,7 @@ struct FamilyChoice {
   FamilyOrder order = FamilyOrder::Given;
   /// `offload`, which every family takes: copies of activations to the host in
   /// addition to the family's tasks. Nothing: no copies.
-  std::optional<OffloadOptions> offload;
+  std::optional<OffloadOptions> offload = {};
 
   /// `kfkb:k=2`; just `1f1b` if it has no parameters; `1f1b:order=ascending`.
   std::string text() const;

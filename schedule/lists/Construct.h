@@ -27,7 +27,7 @@ struct ConstructRule {
   /// fewer in proportion to the stages that follow.
   bool isTapered = false;
   /// The order of F if it differs from that of I and W; else empty.
-  std::vector<int32_t> forwards;
+  std::vector<int32_t> forwards = {};
 };
 
 /// Runs a clock: each rank that is free takes the task that the rule prefers of

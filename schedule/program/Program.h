@@ -50,7 +50,7 @@ struct Place {
   std::vector<int32_t> slotOf;
   /// If instances differ in size: the number of consecutive slots that each
   /// takes, like slotOf. Empty: one each.
-  std::vector<int32_t> spans;
+  std::vector<int32_t> spans = {};
 
   int32_t slot(int64_t number) const {
     const auto period = static_cast<int64_t>(slotOf.size());

@@ -17,7 +17,7 @@ namespace rondo::runtime {
 /// The answers of a body to a test.
 struct CustomAnswers {
   const char *complaint = nullptr;
-  rondo_sizes sizes = {256, 64, 128, 448, 192, 320, 384};
+  rondo_sizes sizes = {256, 64, 128, 448, 192, 320, 384, 0, 0, 0, {}};
   std::vector<rondo_tensor> tensors = {
       {"matrix", 2, {8, 4}, 0, RONDO_INIT_NORMAL, 1, 0},
       {"vector", 1, {20, 0}, 32, RONDO_INIT_ONES, 0, 0}};

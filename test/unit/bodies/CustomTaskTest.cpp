@@ -64,7 +64,8 @@ TEST_F(Custom, ATaskSeesItsBuffers) {
 TEST_F(Custom, ATaskSeesItsStreams) {
   layer.batch = 5;
   layer.custom.numStreams = 2;
-  layer.custom.streams[0] = {"images", StreamType::Fp32, 2, {3, 2}, 0};
+  layer.custom.streams[0] = {"images", StreamType::Fp32, 2, {3, 2}, 0, false,
+                             0};
   layer.custom.streams[1] = {"labels", StreamType::Int32, 0, {}, 10, true, -1};
   alignas(64) char data[256];
   LayerArgs args{};

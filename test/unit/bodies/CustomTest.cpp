@@ -127,7 +127,7 @@ TEST_F(Custom, Sizes) {
             "workspace_bytes = 320, but body 'mixer' needs weight_bytes = 512, "
             "workspace_bytes = 0: write that into the model and compile it "
             "again");
-  answers.sizes = {256, 65, 127, 449, 193, 320, 385};
+  answers.sizes = {256, 65, 127, 449, 193, 320, 385, 0, 0, 0, {}};
   EXPECT_NE(error().find("needs saved_for_input_grad_bytes = 65, "
                          "saved_for_weight_grad_bytes = 127, "
                          "kept_for_weight_grad_bytes = 449, output_bytes = "
@@ -156,7 +156,8 @@ TEST_F(Custom, Complaint) {
 const char *sizesByToken(const rondo_layer *layer, rondo_sizes *out) {
   const int64_t tokens = layer->tokens;
   *out = {256,         16 * tokens, 32 * tokens, 112 * tokens,
-          48 * tokens, 80 * tokens, 96 * tokens};
+          48 * tokens, 80 * tokens, 96 * tokens, 0,
+          0,           0,           {}};
   return nullptr;
 }
 

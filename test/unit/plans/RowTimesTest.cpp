@@ -66,8 +66,6 @@ std::array<int64_t, 3> flopsOf(runtime::LayerDesc layer, int64_t tokens) {
   return {flops.forward, flops.inputGrad, flops.weightGrad};
 }
 
-} // namespace
-
 TEST_F(RowTimesTest, AddsTheOperationsOfEachDocument) {
   constexpr int64_t speed = 7001;
   const std::vector<int64_t> row = {32, 17, 2, 1, 1, 27};
@@ -159,3 +157,5 @@ TEST(InProportion, KeepsTheStatedTimeOfTheLargestRow) {
   EXPECT_EQ((RowSize{50, 1250}).of(inProportion({}, 8000, row)), 4000);
   EXPECT_EQ(row.of(inProportion(time, 0, row)), 0);
 }
+
+} // namespace

@@ -46,5 +46,10 @@ void *operator new(size_t bytes) {
   throw std::bad_alloc();
 }
 
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+// Inlined, free() would seem not to belong to operator new.
+[[gnu::noinline]] void operator delete(void *memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept {
+  std::free(memory);
+}

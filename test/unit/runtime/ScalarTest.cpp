@@ -90,7 +90,8 @@ const rondo_body first = {
     {multiply, keepGradient, addFirstGradient, nullptr, nullptr},
     {},
     nullptr,
-    nullptr};
+    nullptr,
+    0};
 const rondo_body second = {RONDO_BODY_VERSION,
                            1,
                            1,
@@ -99,7 +100,8 @@ const rondo_body second = {RONDO_BODY_VERSION,
                            {compare, passBack, addGradient, nullptr, nullptr},
                            {},
                            nullptr,
-                           nullptr};
+                           nullptr,
+                           0};
 
 Spec twoWeights(Overlap::Policy policy) {
   Spec spec;

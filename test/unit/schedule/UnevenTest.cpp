@@ -174,10 +174,12 @@ TEST(Uneven, SearchKeepsItsClassAndRepeats) {
     ASSERT_TRUE(one.givenNs);
     EXPECT_LE(one.simulation.makespanNs, *one.givenNs);
     EXPECT_GE(one.simulation.makespanNs, one.bound.ns);
-    if (ordersWeightGrads(orders))
+    if (ordersWeightGrads(orders)) {
       EXPECT_EQ(checkAccumulation(problem, *one.schedule), std::nullopt);
-    if (isOrderGiven(orders))
+    }
+    if (isOrderGiven(orders)) {
       EXPECT_TRUE(isIndexOrder(one.schedule->accumulation));
+    }
     std::vector<int64_t> last(2, -1);
     for (Action action : one.schedule->all())
       if (orders == OrderClass::Index && action.kind() == ActionKind::Forward) {
@@ -208,10 +210,11 @@ TEST(Uneven, SearchIsLegalUnderTightCaps) {
                            ? simulation.spanNs
                            : simulation.makespanNs;
     EXPECT_LE(result.bound.ns, ns) << seed;
-    if (result.provenOptimal)
+    if (result.provenOptimal) {
       EXPECT_NE(Exhaustive(problem, ns, false).below(20000),
                 Exhaustive::Answer::Yes)
           << seed;
+    }
     found += result.provenOptimal;
   }
   EXPECT_GT(found, caseCount(60) / 8);
