@@ -314,7 +314,8 @@ std::string nextStep(FileKind kind, StringRef file, StringRef text) {
         .str();
   case FileKind::Schedule:
     return ("`rondo verify --problems FILE --schedules " + path +
-            "` checks it, and " +
+            "` checks it, `rondo show FILE --schedules " + path +
+            "` draws it, and " +
             reads("rondo-schedule", "--problem FILE -o plan.mlir"))
         .str();
   case FileKind::Planning:

@@ -196,7 +196,14 @@ def compare(
     return _schedules(output, problem)
 
 
-def _problem_of(schedule: Schedule, problem: Problem | None) -> Problem:
+def _problem_of(schedule: object, problem: object) -> Problem:
+    if not isinstance(schedule, Schedule) or not isinstance(problem, (Problem, type(None))):
+        is_swapped = isinstance(schedule, Problem) and isinstance(problem, Schedule)
+        given = [type(a).__name__ for a in (schedule, problem) if a is not None]
+        raise TypeError(
+            "expected a Schedule, then its Problem"
+            + ("; the two are swapped" if is_swapped else f", not {', '.join(given)}")
+        )
     found = problem or schedule.of
     if found is None:
         raise ValueError(

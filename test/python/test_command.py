@@ -139,6 +139,18 @@ class Calls(unittest.TestCase):
             rondo.verify(found)
         rondo.verify(found, problem())
 
+    def test_swapped(self):
+        found = rondo.simulate(problem(), "1f1b")[0]
+        words = "expected a Schedule, then its Problem; the two are swapped"
+        with self.assertRaisesRegex(TypeError, words):
+            rondo.verify(problem(), found)
+        with self.assertRaisesRegex(TypeError, words):
+            rondo.export("torch-csv", problem(), found)
+        with self.assertRaisesRegex(TypeError, "then its Problem, not Problem$"):
+            rondo.verify(problem())
+        with self.assertRaisesRegex(TypeError, "not Schedule, Schedule$"):
+            rondo.verify(found, found)
+
     def test_export(self):
         found = rondo.simulate(problem(), "1f1b")[0]
         try:

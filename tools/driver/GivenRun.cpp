@@ -153,6 +153,9 @@ int planGivenRun(const Arguments &arguments, GroupsRequest &request) {
     best = {"", runOf(request, found->layout), found->time, found->memory};
   }
   printFooter(request);
+  // A run that exists is written even if the estimate is above the memory.
+  if (request.keepsLayout)
+    return writePlanned(request, run, given.time.total, given.memory.total());
   if (!request.output.empty() && best.memory.total() > request.room()) {
     reportError("no layout fits; nothing was written");
     return Infeasible;

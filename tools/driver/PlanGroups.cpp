@@ -33,6 +33,11 @@ int readChoices(const Arguments &arguments, GroupsRequest &request) {
   request.rows = arguments.number("rows", defaultRows);
   request.output = arguments.text("output");
   request.calibrate = arguments.text("calibrate");
+  request.keepsLayout = arguments.text("layout") == "own";
+  if (arguments.has("layout") &&
+      (request.output.empty() || !request.calibrate.empty()))
+    return reportUsage("--layout chooses the layout that --output writes: give "
+                       "--output FILE, without --calibrate");
   groups::LayoutSpace &space = request.space;
   space.globalBatch = arguments.number("samples", 0);
   if (space.globalBatch > maxSamples)
@@ -166,6 +171,9 @@ void printRunnerUp(ArrayRef<groups::FoundLayout> best) {
 int planNew(const Arguments &arguments, GroupsRequest &request) {
   if (request.space.globalBatch == 0)
     return reportUsage("plan groups needs --samples N, those of an iteration");
+  if (arguments.has("layout"))
+    return reportUsage("--layout is for a run that you have: a rondo-layout in "
+                       "place of CONFIG and CLUSTER");
   if (!request.calibrate.empty())
     return reportUsage("--calibrate needs the run that wrote the log: a "
                        "rondo-layout in place of CONFIG and CLUSTER");
@@ -239,10 +247,12 @@ const Command &planGroupsCommand() {
       "choose tensor, context, expert and pipeline groups of a model's devices",
       optionTable(),
       {"CONFIG CLUSTER --samples N [-o FILE] [OPTIONS]",
-       "RUN [-o FILE] [--rates FILE]", "RUN --calibrate LOG -o FILE"},
+       "RUN [-o FILE [--layout own]] [--rates FILE]",
+       "RUN --calibrate LOG -o FILE"},
       {"rondo plan groups config.json cluster.mlir --samples 1024 --sequence "
        "8192 -o run.json",
        "rondo plan groups run.json",
+       "rondo plan groups run.json --layout own -o pipeline.mlir",
        "rondo plan groups run.json --calibrate train.log -o rates.json"},
       nullptr,
       nullptr,

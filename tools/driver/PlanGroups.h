@@ -19,6 +19,8 @@ namespace rondo::driver {
 struct GroupsRequest {
   std::string model, cluster, output, calibrate;
   int64_t rows = 0;
+  /// --output has the layout of the given run, not the best one.
+  bool keepsLayout = false;
   groups::LayoutSpace space;
   groups::Transformer transformer;
   std::string name;

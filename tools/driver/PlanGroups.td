@@ -35,4 +35,7 @@ defm rows : Value<"rows", "N", "layouts to show, best first (default 8)",
 defm output : Value<"output", "FILE",
   "where to write the best layout: a rondo-layout, or its pipeline, with a rank "
   "for each group, if the name ends in .mlir">;
+defm layout : Choice<"layout", "best,own",
+  "of a RUN: the layout that --output writes, the best one or the run's own "
+  "(default best)">;
 defm o : ShortOutput<"FILE">;

@@ -20,6 +20,7 @@ from rondo.torch.export.check import differences
 from rondo.torch.export.cut import RECOMPUTE, bytes_of, choose_kept
 from rondo.torch.export.joint import trace
 from rondo.torch.export.layer import Layer
+from rondo.torch.export.mlir import schedule_names
 from rondo.torch.export.parts import MAX_PARTS, Part
 from rondo.torch.export.sizes import sizes_of, why_undivided
 from rondo.torch.export.tasks import divide
@@ -33,6 +34,7 @@ def check_parts(folder: Path, checks: Checks) -> None:
     check_sizes(folder, checks)
     check_divided(checks)
     check_names(checks)
+    check_schedule_names(checks)
     check_dropout(checks)
 
 
@@ -205,6 +207,13 @@ def check_files_of_processes(
         holds = steps == 7 and torch.equal(bias, tensors["a.bias"])
         holds = holds and torch.equal(adam.state[bias]["exp_avg_sq"], 2 * bias)
         checks.check(f"load: {name}", holds)
+
+
+def check_schedule_names(checks: Checks) -> None:
+    """Families, names in model.mlir, and arguments with commas of their own."""
+    found = schedule_names("1f1b,zb-h1, kfkb:k=2,m=3,schedule_1f1b")
+    wanted = "schedule_1f1b,zb_h1,kfkb_k2_m3,schedule_1f1b"
+    checks.check("schedules: names between commas", found == wanted, found)
 
 
 def check_names(checks: Checks) -> None:

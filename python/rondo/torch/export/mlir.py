@@ -154,6 +154,13 @@ def schedule_name(text: str) -> str:
     return name if name[:1].isalpha() else f"schedule_{name}"
 
 
+def schedule_names(text: str) -> str:
+    """The names in model.mlir of schedules with commas between them. A comma before
+    `word=` is one between arguments, as in kfkb:k=2,m=3."""
+    parts = [part.strip() for part in re.split(r",(?!\s*\w+=)", text)]
+    return ",".join(p if re.fullmatch(r"[A-Za-z_]\w*", p) else schedule_name(p) for p in parts)
+
+
 def _schedule_line(text: str) -> str:
     """The line of a schedule: 1f1b, kfkb:k=2 or search:effort=100."""
     name = schedule_name(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ import torch
 from ...command import RondoError, find_rondo
 from .body import TIED
 from .checkpoint import Checkpoint
-from .mlir import schedule_name
+from .mlir import schedule_names
 
 
 @dataclass
@@ -38,12 +37,11 @@ class Model:
 
     def compile(self, schedule: str | None = None, *options: str) -> Path:
         """Makes the program that trains; `schedule` is one of the `schedules` of the export,
-        or the name of one in model.mlir, or several names with commas. Raises RondoError."""
+        or the name of one in model.mlir, or several with commas. Raises RondoError."""
         program = self.folder / "train"
         arguments = ["compile", str(self.source), "--library", str(self.library)]
         if schedule is not None:
-            are_names = re.fullmatch(r"[A-Za-z_]\w*(,[A-Za-z_]\w*)*", schedule)
-            arguments += ["--schedule", schedule if are_names else schedule_name(schedule)]
+            arguments += ["--schedule", schedule_names(schedule)]
         _call([find_rondo(), *arguments, "-o", str(program), *options])
         return program
 
