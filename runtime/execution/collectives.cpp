@@ -145,9 +145,7 @@ void Collectives::finish(int64_t collective, int64_t step) {
   if (isGatheredHere(desc))
     return;
   context.transport.waitCollective(numberOf(entry), context.rank);
-  if (desc.kind != CollectiveKind::GradientNorm)
-    return;
-  if (desc.delay > 0)
+  if (desc.kind != CollectiveKind::GradientNorm || desc.delay > 0)
     return;
   // The norm replaces the sum.
   if (emulation.history)
@@ -156,16 +154,13 @@ void Collectives::finish(int64_t collective, int64_t step) {
 }
 
 const double *Collectives::lateSum(int64_t step) const {
-  for (int32_t c = 0; c < program.numCollectives; ++c) {
-    if (program.collectives[c].kind != CollectiveKind::GradientNorm)
-      continue;
-    const int32_t entry = entryOf(c, step);
-    const Progress &last = progress[entry];
-    return last.state == Progress::Awaited && last.step == step
-               ? lateSumOf(entry)
-               : nullptr;
-  }
-  return nullptr;
+  const CollectiveDesc *norm = findNorm(program);
+  if (!norm)
+    return nullptr;
+  const int32_t entry = entryOf(norm - program.collectives, step);
+  const Progress &last = progress[entry];
+  return last.state == Progress::Awaited && last.step == step ? lateSumOf(entry)
+                                                              : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
