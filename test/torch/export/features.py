@@ -234,18 +234,20 @@ def export_mixing(out: Path, rows: int) -> Model:
 
 def check_other_bits(folder: Path, checks: Checks) -> None:
     """A B with other bits than I and W is left out."""
-    run = check.Buffers.run
+    run = check.ProbeRunner.run
 
-    def other_bits(self: check.Buffers, probe: Path, body: str, kind: str, scale: float) -> None:
-        run(self, probe, body, kind, scale)
+    def other_bits(
+        self: check.ProbeRunner, buffers: check.Buffers, kind: str, loss_scale: float
+    ) -> None:
+        run(self, buffers, kind, loss_scale)
         if kind == "B":
-            self.values["gradients", 0][0] ^= 1
+            buffers.values["gradients", 0][0] ^= 1
 
-    check.Buffers.run = other_bits  # type: ignore[method-assign]
+    check.ProbeRunner.run = other_bits  # type: ignore[method-assign]
     try:
         model = export_mixing(folder / "other-bits", models.VOCAB)
     finally:
-        check.Buffers.run = run  # type: ignore[method-assign]
+        check.ProbeRunner.run = run  # type: ignore[method-assign]
     words = {e["layer"]: e["backward"] for e in model.report["layers"]}
     holds = words["m0"] == "I and then W: one graph gives other bits"
     holds = holds and "backward_workspace_bytes" not in model.source.read_text()
