@@ -16,10 +16,13 @@
 namespace rondo::runtime::test {
 
 inline void fillCpu(Device &, void *to, int byte, int64_t bytes) {
-  std::memset(to, byte, static_cast<size_t>(bytes));
+  // A message of 0 bytes may have a null address.
+  if (bytes > 0)
+    std::memset(to, byte, static_cast<size_t>(bytes));
 }
 inline void copyCpu(Device &, void *to, const void *from, int64_t bytes) {
-  std::memcpy(to, from, static_cast<size_t>(bytes));
+  if (bytes > 0)
+    std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 inline cudaStream_t streamOf(Device &device) {
