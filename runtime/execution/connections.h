@@ -103,7 +103,7 @@ public:
   /// processes of this run cannot run the program.
   const Wiring &wiringFor(const ProgramDesc &program) const;
   Transport &transport() const { return *all; }
-  /// Of copies to the host; may be null.
+  /// The links that copies to the host use; null: they need none.
   HostLinks *hostLinks() const { return linksToHost.get(); }
   /// The ring of a rank of this process, shared by all programs.
   ActionRing &ring(int32_t rank) { return rings[rank]; }

@@ -54,7 +54,7 @@ public:
   }
 
 protected:
-  // What a device does otherwise.
+  // A device overrides these.
   /// Takes the turn of a copy and moves its bytes. False: the run has failed.
   virtual bool run(size_t lane, int32_t copy);
   /// Ends its turn.

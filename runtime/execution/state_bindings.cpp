@@ -138,20 +138,16 @@ ReplicaBinding State::bindReplica(int32_t h, const ProgramDesc &program) {
     const std::vector<char *> places = findAll(buffer);
     return places.empty() ? nullptr : places.front();
   };
+  auto elementsOf = [&](int32_t shards) {
+    const LayerSizes sizes =
+        stageSizes(program.layers + stage.firstLayer, stage.numLayers);
+    return elementsOfShard(
+        alignedBytes(sizes.gradients) / int64_t(sizeof(float)), shards);
+  };
   if (replica.shards > 1)
-    binding.shard = elementsOfShard(
-        alignedBytes(
-            stageSizes(program.layers + stage.firstLayer, stage.numLayers)
-                .gradients) /
-            int64_t(sizeof(float)),
-        replica.shards);
+    binding.shard = elementsOf(replica.shards);
   if (stage.momentShards > 1)
-    binding.momentShard = elementsOfShard(
-        alignedBytes(
-            stageSizes(program.layers + stage.firstLayer, stage.numLayers)
-                .gradients) /
-            int64_t(sizeof(float)),
-        stage.momentShards);
+    binding.momentShard = elementsOf(stage.momentShards);
   binding.weights = findAll(Buffer::Weights);
   if (binding.weights.size() > 1 && replica.shards > 1)
     throw Error("stage '" + std::string(stage.name) + "' has " +

@@ -159,7 +159,7 @@ TEST_F(Custom, ABodyIsLoadedForARank) {
     EXPECT_EQ(called.unloaded, 0);
   }
   EXPECT_EQ(called.unloaded, 1);
-  // What load() has not made, nobody unloads.
+  // unload() is not called if load() has failed.
   answers.failure = "no such table";
   EXPECT_EQ(errorThrownBy([&] { LoadedBody(layer, 3, 1); }),
             "layer 'mix': `load` of body 'mixer' on rank 3: no such table");

@@ -254,7 +254,7 @@ int64_t pricedBoundOf(const Problem &problem, int64_t known, int64_t ceiling) {
   return best;
 }
 
-/// How many times a bound exceeds another one.
+/// Counts how often a bound exceeds another one.
 struct Gains {
   int byPrices = 0, byAreas = 0, aboveRough = 0;
 };
